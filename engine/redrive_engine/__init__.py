@@ -1,0 +1,1 @@
+"""What follows from what just happened, and the one door to the outside."""

@@ -1,0 +1,1 @@
+"""Views of a run, each folded from its events and from nothing else."""

@@ -1,0 +1,1 @@
+"""Recorded runs, driven again: the same to the byte, or exactly where they part."""
