@@ -1,0 +1,99 @@
+"""Records to bytes and back: one record, one line, one spelling."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import msgspec
+
+from redrive_events.content import Json
+from redrive_events.errors import BadInput, UnknownEvent
+from redrive_events.record import Record
+
+_encoder = msgspec.json.Encoder(order="sorted")
+_decoder = msgspec.json.Decoder(Record)
+_json = msgspec.json.Decoder()
+
+# `{"at":"2026-01-01T00:00:00` is the beginning of every line: the keys are sorted, and `at` is the first.
+_SECONDS_END = len('{"at":"2026-01-01T00:00:00')
+
+
+def canonical(value: object) -> bytes:
+    """The canonical JSON of ``value``: UTF-8, keys sorted at every level, no spaces, shortest floats.
+
+    Raises:
+        BadInput: a number that JSON does not have (NaN, Infinity), or a text that UTF-8 does not have.
+    """
+    try:
+        line = _encoder.encode(value)
+    except UnicodeEncodeError as error:
+        raise BadInput("a lone surrogate is no text") from error
+    except (TypeError, RecursionError) as error:
+        raise BadInput("not plain JSON data") from error
+    # msgspec writes NaN and Infinity as null without a word, so where a null stands the value is looked at again.
+    if b"null" in line and not _finite(value):
+        raise BadInput("NaN and Infinity are no JSON numbers")
+    return line
+
+
+def digest(value: object) -> str:
+    """SHA-256 over the canonical JSON of ``value``, in hex."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def encode(record: Record) -> bytes:
+    """The canonical line of ``record``; ``at`` always has six digits of a second.
+
+    Raises:
+        BadInput: the record holds what canonical JSON has no spelling for.
+    """
+    line = canonical(record)
+    if line[_SECONDS_END] != 0x2E:  # "."
+        line = line[:_SECONDS_END] + b".000000" + line[_SECONDS_END:]
+    return line
+
+
+def decode(line: bytes, *, run_id: str = "", position: int = 0) -> Record:
+    """Read one line; ``run_id`` and ``position`` are where the caller found it.
+
+    Raises:
+        UnknownEvent: the line is not a record of this vocabulary.
+    """
+    try:
+        return _decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UnknownEvent(str(error), run_id=run_id, position=position) from error
+
+
+def parse_json(text: str | bytes) -> Json:
+    """Plain data from JSON text.
+
+    Raises:
+        BadInput: the text is not JSON, or nested too deeply.
+    """
+    try:
+        return _json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise BadInput("not JSON") from error
+
+
+def arguments_of(raw: str) -> Json:
+    """The arguments of a call as data; no text means none, and text that is no JSON object stays the text it is."""
+    if not raw.strip():
+        return {}
+    try:
+        value = parse_json(raw)
+    except BadInput:
+        return raw
+    return value if isinstance(value, dict) else raw
+
+
+def _finite(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, msgspec.Struct):
+        return all(_finite(getattr(value, field)) for field in value.__struct_fields__)
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    return not isinstance(value, list | tuple) or all(map(_finite, value))

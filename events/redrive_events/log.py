@@ -1,0 +1,122 @@
+"""The port to the log: append-only, ordered in each run, one order over all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
+
+from redrive_events.record import Record, check_run_id
+
+
+class StoredLine(NamedTuple):
+    """A line as it is stored: nothing of it is decoded."""
+
+    position: int
+    digest: bytes
+    line: bytes
+
+
+class Head(NamedTuple):
+    """How far a run has come, and the digest that seals all of it."""
+
+    run_id: str
+    position: int
+    digest: bytes
+
+
+class Lease(NamedTuple):
+    """A worker's right to drive a run, until a moment unless it is renewed."""
+
+    run_id: str
+    worker: str
+    until: datetime
+
+
+class Batch(NamedTuple):
+    """One or more whole appends to one run, behind position ``expected``."""
+
+    run_id: str
+    records: Sequence[Record]
+    expected: int
+
+
+class EventLog(Protocol):
+    """Append-only. A position counts from 1; 0 means before the first. Every store keeps the same contract suite."""
+
+    def append(self, run_id: str, records: Sequence[Record], *, expected: int) -> None:
+        """Write all of ``records`` or none, durably. The same records again are no second append, and no error.
+
+        Raises:
+            StaleAppend: the run is not at ``expected``.
+            ValueError: the records do not follow each other (run, positions, times, ``left``).
+        """
+        ...
+
+    def append_all(self, batches: Iterable[Batch]) -> None:
+        """Write all batches or none, in one transaction; each as by `append`."""
+        ...
+
+    def head(self, run_id: str) -> Head:
+        """How far the run is; position 0 and 32 zero bytes for a run that nobody began."""
+        ...
+
+    def read(self, run_id: str, *, after: int = 0) -> Iterator[Record]:
+        """Records of the run in order, beginning behind ``after``.
+
+        Raises:
+            UnknownEvent: a stored line is not a record of this vocabulary.
+        """
+        ...
+
+    def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
+        """The same records as stored bytes, with their digests; nothing is decoded or checked."""
+        ...
+
+    def read_all(self, *, after: int = 0) -> Iterator[tuple[int, Record]]:
+        """All records of all runs in one order that never changes, each with its offset: opaque and increasing."""
+        ...
+
+    def runs(self) -> Iterator[Head]:
+        """The heads of all streams, in the order of their beginning; `RUN@notes` are streams too."""
+        ...
+
+    def hold(self, run_id: str, worker: str, *, ttl_s: float) -> Lease:
+        """Take the lease of a run, or renew it: an own, lapsed or free one is granted.
+
+        Raises:
+            LeaseHeld: another worker's lease stands; its attribute ``until`` says how long.
+        """
+        ...
+
+    def release(self, run_id: str, worker: str) -> None:
+        """Give the lease back; one that is not held is no error."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+def check_batch(run_id: str, records: Sequence[Record], *, expected: int) -> None:
+    """What every store checks before it writes: whole appends of one run, without gaps, times never falling.
+
+    Raises:
+        ValueError: the caller's mistake.
+    """
+    check_run_id(run_id)
+    if not records:
+        raise ValueError("an append has at least one record")
+    still = 0
+    for number, record in enumerate(records, start=expected + 1):
+        if record.run_id != run_id or record.position != number:
+            raise ValueError(f"expected {run_id} position {number}, got {record.run_id} position {record.position}")
+        if record.at.utcoffset() != timedelta(0):
+            raise ValueError(f"position {number}: the time is not UTC")
+        if still and record.left != still - 1:
+            raise ValueError(f"position {number}: {still - 1} records of the append are left, not {record.left}")
+        if number > expected + 1 and record.at < records[number - expected - 2].at:
+            raise ValueError(f"position {number}: the time falls")
+        still = record.left
+    if still:
+        raise ValueError(f"{still} records of the append are missing")

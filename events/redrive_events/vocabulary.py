@@ -1,0 +1,382 @@
+"""Everything that can happen in a run, in the past tense."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+from redrive_events.content import Content, Json
+from redrive_events.terms import Dimension, Terms
+
+VOCABULARY_VERSION = 0
+
+Status: TypeAlias = Literal["succeeded", "failed", "blocked", "exhausted", "escalated", "cancelled", "finished"]
+Effect: TypeAlias = Literal["read", "write"]
+Verdict: TypeAlias = Literal["allow", "deny"]
+Grade: TypeAlias = Literal["full", "model-only", "verdicts-only", "view-only"]
+
+
+class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of an event."""
+
+
+class _Event(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="event"
+):
+    """Frozen, named fields only, and nothing that the vocabulary does not know."""
+
+
+class Part(_Data, frozen=True):
+    """A pure part of the program: the digest of what decides, and the data itself where the part is data."""
+
+    digest: str
+    data: Json = None
+
+
+class Source(_Data, frozen=True):
+    """Where an imported run came from, how much of it is there, and what is missing."""
+
+    format: str
+    sha256: str
+    entry: int = 0
+    grade: Grade = "full"
+    missing: tuple[str, ...] = ()
+
+
+class Usage(_Data, frozen=True):
+    """Tokens of one reply; ``input`` is without the cached ones, ``reasoning`` is contained in ``output``."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+
+class ProposedCall(_Data, frozen=True):
+    """A call that the model wants: its arguments are those of block ``block`` of the reply, or stand here."""
+
+    call: int
+    tool: str
+    block: int | None = None
+    arguments: Json = None
+
+
+class Reading(_Data, frozen=True):
+    """What a verdict looked at: the attribute's path, the operator, the value found, and the resolved limit."""
+
+    path: str
+    operator: str
+    value: Json = None
+    limit: Json = None
+
+
+class OwnWords(_Data, frozen=True):
+    """A message of the engine's own, in full since no event holds it."""
+
+    role: str
+    text: str
+
+
+class Claim(_Data, frozen=True):
+    """What the answer says, and the positions of the events that bear it out."""
+
+    text: str
+    evidence: tuple[int, ...] = ()
+
+
+# Strangers' signals: anybody may append one, alone.
+
+
+class RunStarted(_Event, frozen=True, tag="run_started"):
+    """A run was asked for, under this contract, by this principal, with a program made of these parts.
+
+    ``nonce`` makes the run's idempotency keys unlike those of any other log; ``rules`` is the version of the engine's
+    own behaviour; ``clock`` says what the times of this run are worth.
+    """
+
+    goal: str
+    agent: str
+    nonce: str
+    contract: Terms
+    rules: int
+    version: str = ""
+    principal: str = ""
+    tenant: str = ""
+    parts: dict[str, Part] = {}
+    clock: Literal["utc", "naive", "none"] = "utc"
+    environment: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    source: Source | None = None
+
+
+class MessageReceived(_Event, frozen=True, tag="message_received"):
+    """Somebody spoke into the run. Empty content says only "go on"; after the ``last`` message the run may end."""
+
+    actor: Literal["user", "operator", "agent", "tool"]
+    content: Content
+    last: bool = False
+    role: str = ""
+
+
+class CancelRequested(_Event, frozen=True, tag="cancel_requested"):
+    """Somebody asked that the run stop before its next action."""
+
+    by: str
+    reason: str = ""
+
+
+# The driver's signals: only the worker that holds the lease appends them.
+
+
+class LeaseGranted(_Event, frozen=True, tag="lease_granted"):
+    """A worker took the run up, for the first time or again; ``parts`` are the digests of the program it brings."""
+
+    worker: str
+    epoch: int
+    parts: dict[str, str] = {}
+
+
+class SignalsHeard(_Event, frozen=True, tag="signals_heard"):
+    """An idle worker took note of the signals that had come in."""
+
+
+class DeadlinePassed(_Event, frozen=True, tag="deadline_passed"):
+    """A time limit ran out while nothing else happened."""
+
+    which: Literal["wall_time"]
+
+
+# Requests: what the run asks of the world.
+
+
+class ModelAsked(_Event, frozen=True, tag="model_asked"):
+    """The model was asked: ``kept`` messages of the last request stay, then ``new`` ones follow.
+
+    A number in ``new`` is the position of the event whose messages those are. ``request`` is the digest of the whole
+    request, ``state`` that of the state view ``state.1`` at this moment.
+    """
+
+    kept: int
+    new: tuple[int | OwnWords, ...]
+    request: str
+    state: str
+    model: str = ""
+    parameters: dict[str, Json] = {}
+    view: str = "chat.1"
+    purpose: Literal["act"] = "act"
+
+
+class ToolCalled(_Event, frozen=True, tag="tool_called"):
+    """A tool was asked to act; ``arguments`` is a string only where the provider's text could not be read."""
+
+    call: int
+    tool: str
+    arguments: Json
+    digest: str
+    effect: Effect
+    key: str = ""
+    attempt: int = 1
+    timeout_ms: int | None = None
+
+
+class PersonAsked(_Event, frozen=True, tag="person_asked"):
+    """The run waits for a person's words."""
+
+    actor: Literal["user", "operator"] = "user"
+    why: Literal["reply"] = "reply"
+
+
+class ReconcileAsked(_Event, frozen=True, tag="reconcile_asked"):
+    """The authority was asked whether the effect with this key landed."""
+
+    call: int
+    key: str
+
+
+# Answers: what the world says to a request.
+
+
+class ModelReplied(_Event, frozen=True, tag="model_replied"):
+    """The model answered; ``content`` is as the provider sent it."""
+
+    content: Content
+    finish: str = ""
+    model: str = ""
+    response_id: str = ""
+    usage: Usage | None = None
+    cost_micros: int = 0
+
+
+class ModelFailed(_Event, frozen=True, tag="model_failed"):
+    """The model gave no answer: of which class the failure is, and whether asking again may help."""
+
+    kind: Literal["timeout", "rate_limited", "refused", "broken", "cancelled", "unavailable"]
+    retryable: bool = False
+
+
+class ObservationReceived(_Event, frozen=True, tag="observation_received"):
+    """What came of a call. Content is untrusted data; None says nothing at all to the model.
+
+    ``size_bytes`` is the size before ``cut`` bytes were left out.
+    """
+
+    call: int
+    status: Literal["ok", "error", "timeout", "cancelled", "unknown"]
+    content: Content | None = None
+    media_type: str = "text/plain"
+    size_bytes: int = 0
+    cut: int = 0
+    source: str = ""
+    tenant: str = ""
+    trust: Literal["untrusted", "trusted"] = "untrusted"
+    started: datetime | None = None
+    ended: datetime | None = None
+
+
+class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
+    """What the authority says of an effect in doubt; if it landed, ``content`` is what would have been observed."""
+
+    call: int
+    outcome: Literal["landed", "not_landed", "unknown"]
+    content: Content | None = None
+    media_type: str = "text/plain"
+    evidence: str = ""
+
+
+# Conclusions: what follows.
+
+
+class DecisionMade(_Event, frozen=True, tag="decision_made"):
+    """The reply was read as a decision; the answer of a ``finish`` is the text of the reply it follows from."""
+
+    kind: Literal["call", "finish", "ask"]
+    summary: str = ""
+    calls: tuple[ProposedCall, ...] = ()
+    answer: str = ""
+
+
+class ReplyRefused(_Event, frozen=True, tag="reply_refused"):
+    """The reply was no decision: why, for the record; ``text`` is what the model is told."""
+
+    reason: str
+    text: str
+
+
+class VerdictGiven(_Event, frozen=True, tag="verdict_given"):
+    """A call was judged: by which rule, on what; ``reason`` is for the record, ``text`` for the model."""
+
+    call: int
+    verdict: Verdict
+    rule: str
+    reason: str = ""
+    read: tuple[Reading, ...] = ()
+    text: str = ""
+
+
+class ObservationVerified(_Event, frozen=True, tag="observation_verified"):
+    """A verifier found that the observation answers the request."""
+
+    call: int
+    verifier: str
+
+
+class ObservationRefused(_Event, frozen=True, tag="observation_refused"):
+    """A verifier did not accept the observation, so the model gets ``text`` in its place."""
+
+    call: int
+    verifier: str
+    reason: str
+    text: str
+
+
+class FactCommitted(_Event, frozen=True, tag="fact_committed"):
+    """Something is known: the value, who verified it, the positions that bear it out, the position it supersedes."""
+
+    key: str
+    value: Json
+    verifier: str
+    evidence: tuple[int, ...]
+    supersedes: int | None = None
+
+
+class FinishRefused(_Event, frozen=True, tag="finish_refused"):
+    """The run is not done: the criteria that are not met; ``text`` is what the model is told."""
+
+    missing: tuple[str, ...]
+    text: str
+
+
+class EffectConfirmed(_Event, frozen=True, tag="effect_confirmed"):
+    """The effect of a write landed."""
+
+    call: int
+
+
+class EffectInDoubt(_Event, frozen=True, tag="effect_in_doubt"):
+    """Nobody knows whether the write landed, and it will not be tried again before the authority was asked."""
+
+    call: int
+    why: Literal["timeout", "unknown", "cancelled", "worker lost"]
+
+
+class StopDecided(_Event, frozen=True, tag="stop_decided"):
+    """From here on nothing new is asked; what is open is closed, then the run ends."""
+
+    status: Status
+    reason: str
+    dimension: Dimension | None = None
+
+
+class RunEnded(_Event, frozen=True, tag="run_ended"):
+    """The last event of a run; ``state`` is the digest of the state view ``state.1``."""
+
+    status: Status
+    reason: str
+    state: str
+    answer: str | None = None
+    claims: tuple[Claim, ...] = ()
+
+
+# Beside the run, in the stream RUN@notes.
+
+
+class AnnotationMade(_Event, frozen=True, tag="annotation_made"):
+    """Somebody's remark about a run, or about one position in it. Never read by the loop."""
+
+    name: str
+    value: Json
+    source: str
+    position: int | None = None
+
+
+Stranger: TypeAlias = RunStarted | MessageReceived | CancelRequested
+Driver: TypeAlias = LeaseGranted | SignalsHeard | DeadlinePassed
+Request: TypeAlias = ModelAsked | ToolCalled | PersonAsked | ReconcileAsked
+Answer: TypeAlias = ModelReplied | ModelFailed | ObservationReceived | EffectReconciled
+Conclusion: TypeAlias = (
+    DecisionMade
+    | ReplyRefused
+    | VerdictGiven
+    | ObservationVerified
+    | ObservationRefused
+    | FactCommitted
+    | FinishRefused
+    | EffectConfirmed
+    | EffectInDoubt
+    | StopDecided
+    | RunEnded
+)
+Input: TypeAlias = Stranger | Driver | Answer
+Derived: TypeAlias = Request | Conclusion
+Event: TypeAlias = Input | Derived | AnnotationMade
+
+STRANGERS: frozenset[type] = frozenset(get_args(Stranger))
+DRIVERS: frozenset[type] = frozenset(get_args(Driver))
+REQUESTS: frozenset[type] = frozenset(get_args(Request))
+ANSWERS: frozenset[type] = frozenset(get_args(Answer))
+CONCLUSIONS: frozenset[type] = frozenset(get_args(Conclusion))
+INPUTS: frozenset[type] = STRANGERS | DRIVERS | ANSWERS
+EVENTS: tuple[type, ...] = get_args(Event)
