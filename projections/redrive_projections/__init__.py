@@ -1,1 +1,39 @@
-"""Views of a run, each folded from its events and from nothing else."""
+"""Views of a run, each folded from its records: state, completion, budget, transcript, timeline, history."""
+
+from redrive_projections.budget import exhausted, left, limits, used
+from redrive_projections.completion import claims, missing, slots, status, worded
+from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
+from redrive_projections.state import Call, Fact, RunState, evolve, fold
+from redrive_projections.transcript import Message, kept_of, opening, references, request_digest
+from redrive_projections.views import VIEWS, sealed, state_view
+
+__all__ = [
+    "MISSING",
+    "OPERATORS",
+    "VIEWS",
+    "Call",
+    "Fact",
+    "Message",
+    "RunState",
+    "claims",
+    "compare",
+    "evolve",
+    "exhausted",
+    "fold",
+    "holds",
+    "kept_of",
+    "left",
+    "limits",
+    "missing",
+    "opening",
+    "problem_of",
+    "references",
+    "request_digest",
+    "same",
+    "sealed",
+    "slots",
+    "state_view",
+    "status",
+    "used",
+    "worded",
+]

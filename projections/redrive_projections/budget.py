@@ -1,0 +1,42 @@
+"""What a run has used of its budget, and what is left."""
+
+from __future__ import annotations
+
+from redrive_events import Dimension, Limits
+from redrive_projections.state import RunState
+
+
+def used(state: RunState) -> dict[Dimension, int]:
+    """What the run has used so far, by dimension: wall time in milliseconds, cost in millionths."""
+    return {
+        "steps": state.steps,
+        "tokens": state.tokens,
+        "wall_time": state.wall_us // 1000,
+        "tool_calls": state.tool_calls,
+        "cost": state.cost_micros,
+    }
+
+
+def limits(budget: Limits) -> dict[Dimension, int | None]:
+    """The limits by dimension, in the units of `used`; None is no limit."""
+    return {
+        "steps": budget.steps,
+        "tokens": budget.tokens,
+        "wall_time": budget.wall_time_ms,
+        "tool_calls": budget.tool_calls,
+        "cost": budget.cost_micros,
+    }
+
+
+def left(budget: Limits, state: RunState) -> dict[Dimension, int | None]:
+    """What is left, never below 0; None is no limit."""
+    spent = used(state)
+    return {name: None if limit is None else max(0, limit - spent[name]) for name, limit in limits(budget).items()}
+
+
+def exhausted(budget: Limits, state: RunState) -> Dimension | None:
+    """The first dimension of which nothing is left for another step; tool calls run out only at a call."""
+    for name, remaining in left(budget, state).items():
+        if remaining == 0 and name != "tool_calls":
+            return name
+    return None

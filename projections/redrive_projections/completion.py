@@ -1,0 +1,49 @@
+"""Whether a run is done, and how it reads: from criteria in the contract and facts in the log, without user code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from redrive_events import Claim, Json, Predicate, canonical
+from redrive_projections.predicates import MISSING, holds
+from redrive_projections.state import Fact, RunState
+
+_SLOT = re.compile(r"\{([^{}]+)\}")
+
+
+def missing(done: Mapping[str, Predicate], facts: Mapping[str, Fact]) -> tuple[str, ...]:
+    """The criteria that do not hold yet, in the order of the contract."""
+    return tuple(
+        key for key, wanted in done.items() if not holds(wanted, facts[key].value if key in facts else MISSING)
+    )
+
+
+def worded(template: str, facts: Mapping[str, Fact]) -> str:
+    """The answer a template gives over facts; a slot whose fact is not known stays as it is."""
+    return _SLOT.sub(lambda slot: _text(facts[slot[1]].value) if slot[1] in facts else slot[0], template)
+
+
+def slots(template: str) -> tuple[str, ...]:
+    """The facts a template speaks of."""
+    return tuple(dict.fromkeys(_SLOT.findall(template)))
+
+
+def claims(template: str, facts: Mapping[str, Fact]) -> tuple[Claim, ...]:
+    """What a worded answer claims, each with the positions that bear it out."""
+    return tuple(
+        Claim(text=f"{key}: {_text(facts[key].value)}", evidence=(facts[key].position, *facts[key].evidence))
+        for key in slots(template)
+        if key in facts
+    )
+
+
+def status(state: RunState, *, held: bool = False) -> str:
+    """How the run reads: its end's status, else ``running`` while a worker holds it, else ``unfinished``."""
+    if state.end is not None:
+        return state.end.status
+    return "running" if held else "unfinished"
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else canonical(value).decode()

@@ -1,0 +1,99 @@
+"""Predicates over plain data: the one small language of criteria, scopes and policy rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from redrive_events import Json, Predicate, canonical
+
+
+class _Missing:
+    """There is no such value; None is a value."""
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING: Final = _Missing()
+
+
+def same(left: Json, right: Json) -> bool:
+    """Whether two JSON values are equal: 1 is 1.0, but true is not 1."""
+    if _number(left) and _number(right):
+        return bool(left == right)
+    return type(left) is type(right) and canonical(left) == canonical(right)
+
+
+def _number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _at_most(value: Json, limit: Json) -> bool | None:
+    return value <= limit if _number(value) and _number(limit) else None
+
+
+def _at_least(value: Json, limit: Json) -> bool | None:
+    return value >= limit if _number(value) and _number(limit) else None
+
+
+def _one_of(value: Json, limit: Json) -> bool | None:
+    return any(same(value, one) for one in limit) if isinstance(limit, list | tuple) else None
+
+
+def _not_one_of(value: Json, limit: Json) -> bool | None:
+    found = _one_of(value, limit)
+    return None if found is None else not found
+
+
+def _matches(value: Json, limit: Json) -> bool | None:
+    return bool(re.fullmatch(limit, value)) if isinstance(value, str) and isinstance(limit, str) else None
+
+
+# operator: (value, limit) -> whether it holds; None where the two cannot be compared
+OPERATORS: Mapping[str, Callable[[Json, Json], bool | None]] = {
+    "is": same,
+    "is_not": lambda value, limit: not same(value, limit),
+    "one_of": _one_of,
+    "not_one_of": _not_one_of,
+    "at_most": _at_most,
+    "at_least": _at_least,
+    "matches": _matches,
+}
+
+
+def compare(operator: str, value: Json, limit: Json) -> bool | None:
+    """Whether ``value`` stands in this relation to ``limit``; None where that cannot be said (a missing value)."""
+    if operator == "known":
+        return (value is not MISSING) is bool(limit)
+    if value is MISSING or limit is MISSING:
+        return None
+    return OPERATORS[operator](value, limit)
+
+
+def holds(predicate: Predicate, value: Json) -> bool:
+    """Whether every part of ``predicate`` surely holds for ``value``."""
+    return all(compare(operator, value, limit) for operator, limit in predicate.items())
+
+
+def problem_of(predicate: object) -> str | None:
+    """What is wrong with ``predicate`` as data, in one clause; None if nothing is."""
+    if not isinstance(predicate, dict) or not predicate:
+        return "a predicate is a table of operators"
+    for operator, limit in predicate.items():
+        if operator != "known" and operator not in OPERATORS:
+            return f"no operator {operator!r}; there are {', '.join([*OPERATORS, 'known'])}"
+        if operator == "matches" and not _is_pattern(limit):
+            return f"{limit!r} is no regular expression"
+        if operator in {"one_of", "not_one_of"} and not isinstance(limit, list | tuple):
+            return f"{operator} takes a list"
+    return None
+
+
+def _is_pattern(text: object) -> bool:
+    try:
+        re.compile(text)  # type: ignore[call-overload]
+    except (re.error, TypeError):
+        return False
+    return True

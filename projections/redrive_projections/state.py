@@ -1,0 +1,341 @@
+"""The authoritative state of a run, folded from its records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from redrive_events import (
+    ANSWERS,
+    DRIVERS,
+    AnnotationMade,
+    CancelRequested,
+    Content,
+    DeadlinePassed,
+    DecisionMade,
+    EffectConfirmed,
+    EffectInDoubt,
+    EffectReconciled,
+    Event,
+    FactCommitted,
+    FinishRefused,
+    Json,
+    LeaseGranted,
+    MessageReceived,
+    ModelAsked,
+    ModelFailed,
+    ModelReplied,
+    ObservationReceived,
+    ObservationRefused,
+    ObservationVerified,
+    PersonAsked,
+    ReconcileAsked,
+    Record,
+    ReplyRefused,
+    Request,
+    RunEnded,
+    RunStarted,
+    SignalsHeard,
+    StopDecided,
+    Terms,
+    ToolCalled,
+    VerdictGiven,
+    arguments_of,
+    blocks_of,
+)
+from redrive_projections.transcript import Message, opening, received
+
+_HEARS = DRIVERS | ANSWERS
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """A committed value, where it was committed, and the positions that bear it out."""
+
+    value: Json
+    position: int
+    evidence: tuple[int, ...]
+    verifier: str
+
+
+class Call(msgspec.Struct):
+    """A proposed call, as far as it has come; ``id`` is the provider's label, ``observed`` the answer's position."""
+
+    number: int
+    tool: str
+    arguments: Json
+    id: str = ""
+    native: bool = True
+    effect: str = "write"
+    key: str = ""
+    attempt: int = 0
+    observed: int = 0
+    response: Message | None = None
+
+
+class RunState(msgspec.Struct):
+    """All that the loop knows of a run. A fold owns its state and changes it in place: to keep one, copy it."""
+
+    run_id: str = ""
+    position: int = 0
+    now: datetime | None = None
+    started: RunStarted | None = None
+    stop: StopDecided | None = None
+    end: RunEnded | None = None
+    epoch: int = 0
+    worker: str = ""
+    parts: dict[str, str] = {}
+    requests: dict[int, Request] = {}
+    calls: dict[int, Call] = {}
+    calls_made: int = 0
+    facts: dict[str, Fact] = {}
+    reply: int = 0
+    answer: str = ""
+    messages: list[Message] = []
+    waiting: list[Message] = []
+    asked: list[Message] = []
+    unheard: list[Event] = []
+    hearing: list[Event] = []
+    steps: int = 0
+    tokens: int = 0
+    tool_calls: int = 0
+    cost_micros: int = 0
+    wall_us: int = 0
+    unreadable: int = 0
+    model_failed: int = 0
+
+    @property
+    def terms(self) -> Terms:
+        """The contract as recorded."""
+        return self.started.contract if self.started else Terms()
+
+    @property
+    def running(self) -> bool:
+        """Whether new requests may still follow."""
+        return self.started is not None and self.stop is None and self.end is None
+
+    def turn(self) -> Iterator[Message]:
+        """The responses to the calls of the last reply, in reply order; only those that say something."""
+        return (call.response for call in self.calls.values() if call.response and call.response.content is not None)
+
+    def transcript(self) -> list[Message]:
+        """All that was said, in the order in which the model reads it."""
+        return [*self.messages, *self.turn(), *self.waiting]
+
+
+def fold(records: Iterable[Record]) -> RunState:
+    """The state after all of ``records``."""
+    state = RunState()
+    for record in records:
+        evolve(state, record)
+    return state
+
+
+def evolve(state: RunState, record: Record) -> RunState:
+    """One record further: place and time come from the record, everything else from its event."""
+    event = record.event
+    if state.now is None:
+        state.run_id = record.run_id
+    elif record.at > state.now and _time_counts(state, event):
+        state.wall_us += (record.at - state.now) // _MICROSECOND
+    state.now, state.position = record.at, record.position
+    if state.end is not None:
+        return state
+    if type(event) in _HEARS:
+        state.hearing, state.unheard = state.unheard, []
+        state.requests.pop(record.cause, None)
+    _STEPS[type(event)](state, event, record.position)
+    return state
+
+
+def _time_counts(state: RunState, event: Event) -> bool:
+    """Time in which only people are awaited does not count, nor that between two workers."""
+    if type(event) is LeaseGranted:
+        return False
+    return not state.requests or any(type(request) is not PersonAsked for request in state.requests.values())
+
+
+def _started(state: RunState, event: RunStarted, position: int) -> None:
+    state.started = event
+    state.parts = {name: part.digest for name, part in event.parts.items()}
+    state.messages.extend(opening(event))
+
+
+def _message(state: RunState, event: MessageReceived, position: int) -> None:
+    state.unheard.append(event)
+    for asked in [place for place, request in state.requests.items() if type(request) is PersonAsked]:
+        del state.requests[asked]
+    if event.content:
+        # what is said while a reply or its calls are awaited stands after their responses
+        state.waiting.append(received(event, position))
+
+
+def _cancel(state: RunState, event: CancelRequested, position: int) -> None:
+    state.unheard.append(event)
+
+
+def _lease(state: RunState, event: LeaseGranted, position: int) -> None:
+    state.worker, state.epoch = event.worker, event.epoch
+    state.parts = event.parts or state.parts
+
+
+def _request(state: RunState, event: Request, position: int) -> None:
+    state.requests[position] = event
+
+
+def _model_asked(state: RunState, event: ModelAsked, position: int) -> None:
+    _settle(state)
+    state.requests[position] = event
+    said: dict[int, list[Message]] = {}
+    for message in state.messages[_first_new(state, event) :]:
+        said.setdefault(message.of, []).append(message)
+    new = (said.get(one, []) if isinstance(one, int) else [Message(one.role, one.text, 0)] for one in event.new)
+    state.asked = [*state.asked[: event.kept], *chain.from_iterable(new)]
+
+
+def _first_new(state: RunState, event: ModelAsked) -> int:
+    """Where in the transcript the new messages of a request begin: it only grows, so the kept ones need no look."""
+    return event.kept if event.kept and all(message.of for message in state.asked[: event.kept]) else 0
+
+
+def _replied(state: RunState, event: ModelReplied, position: int) -> None:
+    state.steps += 1
+    state.model_failed = 0
+    state.cost_micros += event.cost_micros
+    if event.usage is not None:
+        usage = event.usage
+        state.tokens += usage.input + usage.cache_read + usage.cache_write + usage.output
+    state.reply = position
+    state.messages.append(Message("assistant", event.content, position))
+
+
+def _model_failed(state: RunState, event: ModelFailed, position: int) -> None:
+    state.model_failed += 1
+
+
+def _decided(state: RunState, event: DecisionMade, position: int) -> None:
+    state.unreadable = 0
+    state.answer = event.answer
+    content = state.messages[-1].content if event.calls else ""
+    blocks = blocks_of(content)
+    for proposed in event.calls:
+        state.calls_made = proposed.call
+        call = Call(proposed.call, proposed.tool, proposed.arguments, native=proposed.block is not None)
+        if proposed.block is not None and proposed.block < len(blocks):
+            block: Any = blocks[proposed.block]
+            call.arguments, call.id = arguments_of(block.arguments), block.id
+        state.calls[proposed.call] = call
+
+
+def _reply_refused(state: RunState, event: ReplyRefused, position: int) -> None:
+    state.unreadable += 1
+    state.messages.append(Message("user", event.text, position))
+
+
+def _finish_refused(state: RunState, event: FinishRefused, position: int) -> None:
+    state.messages.append(Message("user", event.text, position))
+
+
+def _verdict(state: RunState, event: VerdictGiven, position: int) -> None:
+    if event.verdict == "deny":
+        _respond(state, event.call, event.text, position)
+
+
+def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
+    state.requests[position] = event
+    state.tool_calls += event.attempt == 1
+    call = state.calls.setdefault(event.call, Call(event.call, event.tool, event.arguments))
+    call.arguments, call.effect, call.key = event.arguments, event.effect, event.key
+    call.attempt, call.response = event.attempt, None
+
+
+def _observed(state: RunState, event: ObservationReceived, position: int) -> None:
+    _respond(state, event.call, event.content, position)
+
+
+def _observation_refused(state: RunState, event: ObservationRefused, position: int) -> None:
+    _respond(state, event.call, event.text, position)
+
+
+def _reconciled(state: RunState, event: EffectReconciled, position: int) -> None:
+    _respond(state, event.call, event.content, position)
+
+
+def _in_doubt(state: RunState, event: EffectInDoubt, position: int) -> None:
+    for place, request in list(state.requests.items()):
+        if type(request) is ToolCalled and request.call == event.call:
+            del state.requests[place]
+
+
+def _fact(state: RunState, event: FactCommitted, position: int) -> None:
+    state.facts[event.key] = Fact(event.value, position, event.evidence, event.verifier)
+
+
+def _stopped(state: RunState, event: StopDecided, position: int) -> None:
+    state.stop = event
+    for place, request in list(state.requests.items()):
+        if type(request) is PersonAsked:
+            del state.requests[place]
+
+
+def _ended(state: RunState, event: RunEnded, position: int) -> None:
+    state.end = event
+
+
+def _nothing(state: RunState, event: Event, position: int) -> None:
+    """What the record's place and time do not already say changes nothing."""
+
+
+def _respond(state: RunState, number: int, content: Content | None, position: int) -> None:
+    """Give a call its one response; a later one (a refusal, a reconciliation) takes its place."""
+    call = state.calls.get(number)
+    if call is None:  # a recording with an answer too many: the replayer says so, the fold goes on
+        return
+    call.observed = position
+    if content is None:
+        call.response = None
+    elif call.native:
+        call.response = Message("tool", content, position, call_id=call.id)
+    else:
+        call.response = Message("user", content, position)
+
+
+def _settle(state: RunState) -> None:
+    """The calls of the last reply have their responses: they and what was said meanwhile join the transcript."""
+    state.messages.extend(state.turn())
+    state.messages.extend(state.waiting)
+    state.calls, state.waiting = {}, []
+
+
+_STEPS: dict[type, Callable[[RunState, Any, int], None]] = {
+    RunStarted: _started,
+    MessageReceived: _message,
+    CancelRequested: _cancel,
+    LeaseGranted: _lease,
+    ModelAsked: _model_asked,
+    ToolCalled: _tool_called,
+    PersonAsked: _request,
+    ReconcileAsked: _request,
+    ModelReplied: _replied,
+    ModelFailed: _model_failed,
+    ObservationReceived: _observed,
+    EffectReconciled: _reconciled,
+    DecisionMade: _decided,
+    ReplyRefused: _reply_refused,
+    VerdictGiven: _verdict,
+    ObservationRefused: _observation_refused,
+    FactCommitted: _fact,
+    FinishRefused: _finish_refused,
+    EffectInDoubt: _in_doubt,
+    StopDecided: _stopped,
+    RunEnded: _ended,
+    SignalsHeard: _nothing,
+    DeadlinePassed: _nothing,
+    ObservationVerified: _nothing,
+    EffectConfirmed: _nothing,
+    AnnotationMade: _nothing,
+}

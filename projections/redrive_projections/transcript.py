@@ -1,0 +1,77 @@
+"""What the model was told: messages, each traced to the event that holds its words, and the digest of a request."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from redrive_events import Content, Json, MessageReceived, OwnWords, RunStarted, canonical
+
+ROLES = {"user": "user", "operator": "system", "agent": "assistant", "tool": "tool"}
+
+
+@dataclass(slots=True)
+class Message:
+    """One message of a request; ``of`` is the position of the event it comes from, 0 for the engine's own words.
+
+    ``call_id`` is the provider's label of the call that a tool's message answers.
+    """
+
+    role: str
+    content: Content
+    of: int
+    call_id: str = ""
+    _digest: bytes | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 over the canonical message; where it comes from does not count."""
+        if self._digest is None:
+            self._digest = hashlib.sha256(canonical(self.data())).digest()
+        return self._digest
+
+    def data(self) -> dict[str, Json]:
+        """The message as plain data, as it is digested and handed to a model."""
+        data: dict[str, Json] = {"role": self.role, "content": self.content}
+        return data | {"call_id": self.call_id} if self.call_id else data
+
+
+def opening(started: RunStarted) -> tuple[Message, ...]:
+    """The messages every request of the run begins with: the agent's prompt, then the goal."""
+    part = started.parts.get("prompt")
+    messages = [Message(said["role"], said["content"], 1) for said in (part.data if part else None) or ()]
+    if started.goal:
+        messages.append(Message("user", started.goal, 1))
+    return tuple(messages)
+
+
+def received(event: MessageReceived, position: int) -> Message:
+    """What a person (or another party) said, as the model will read it."""
+    return Message(event.role or ROLES[event.actor], event.content, position)
+
+
+def kept_of(last: Sequence[Message], now: Sequence[Message]) -> int:
+    """How many messages at the beginning of ``now`` are those of the last request."""
+    kept = 0
+    for before, after in zip(last, now, strict=False):
+        if before is not after and before != after:
+            break
+        kept += 1
+    return kept
+
+
+def references(messages: Iterable[Message]) -> tuple[int | OwnWords, ...]:
+    """How ``messages`` are recorded: by the position of their event, the engine's own words in full."""
+    found: list[int | OwnWords] = []
+    for message in messages:
+        if not message.of:
+            found.append(OwnWords(role=message.role, text=str(message.content)))
+        elif not found or found[-1] != message.of:
+            found.append(message.of)
+    return tuple(found)
+
+
+def request_digest(messages: Iterable[Message], rest: bytes) -> str:
+    """The digest of a whole request: SHA-256 over its messages' digests and ``rest`` (model, parameters, tools)."""
+    return hashlib.sha256(b"".join(message.digest for message in messages) + rest).hexdigest()

@@ -1,0 +1,53 @@
+"""The two views a model may be given, and the sealed view whose digest stands in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import takewhile
+
+from redrive_events import Json, canonical, digest
+from redrive_projections.state import RunState
+from redrive_projections.transcript import Message
+
+
+def chat(state: RunState) -> list[Message]:
+    """Everything that was said, in order."""
+    return state.transcript()
+
+
+def facts(state: RunState) -> list[Message]:
+    """The opening, then the state view of this moment as JSON: made anew each turn, cut loose from the state."""
+    words = canonical(state_view(state)).decode()
+    return [*takewhile(lambda message: message.of == 1, state.messages), Message("user", words, 0)]
+
+
+def state_view(state: RunState) -> dict[str, Json]:
+    """What a model that is given no chat decides from: the coming step, parse errors in a row, the facts."""
+    return {
+        "step": state.steps + 1,
+        "consecutive_parse_errors": state.unreadable,
+        "facts": {key: fact.value for key, fact in state.facts.items()},
+    }
+
+
+def sealed(state: RunState) -> str:
+    """The digest of the view ``state.1``: facts with their positions, and all that was used up."""
+    return digest(
+        {
+            "facts": {key: [fact.value, fact.position] for key, fact in state.facts.items()},
+            "steps": state.steps,
+            "tokens": state.tokens,
+            "tool_calls": state.tool_calls,
+            "cost_micros": state.cost_micros,
+            "wall_us": state.wall_us,
+            "unreadable": state.unreadable,
+            "model_failed": state.model_failed,
+        }
+    )
+
+
+# name -> (recorded name with its version, view)
+VIEWS: Mapping[str, tuple[str, Callable[[RunState], list[Message]]]] = {
+    "chat": ("chat.1", chat),
+    "facts": ("facts.1", facts),
+}
