@@ -29,6 +29,7 @@ from redrive_events.errors import (
 )
 from redrive_events.log import Batch, EventLog, Head, Lease, StoredLine, check_batch
 from redrive_events.record import NOTES, Record, check_run_id
+from redrive_events.stores import MemoryLog, SqliteLog
 from redrive_events.terms import Dimension, Limits, Predicate, Quotas, Terms
 from redrive_events.vocabulary import (
     ANSWERS,
@@ -131,6 +132,7 @@ __all__ = [
     "Limits",
     "LogProblem",
     "LogUnusable",
+    "MemoryLog",
     "MessageReceived",
     "ModelAsked",
     "ModelFailed",
@@ -157,6 +159,7 @@ __all__ = [
     "RunStarted",
     "SignalsHeard",
     "Source",
+    "SqliteLog",
     "StaleAppend",
     "Status",
     "StopDecided",

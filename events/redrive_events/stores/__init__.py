@@ -1,0 +1,6 @@
+"""Where a log is kept: in memory, or in one SQLite file."""
+
+from redrive_events.stores.memory import MemoryLog
+from redrive_events.stores.sqlite import SqliteLog
+
+__all__ = ["MemoryLog", "SqliteLog"]

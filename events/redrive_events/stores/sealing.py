@@ -1,0 +1,86 @@
+"""What every store does before it writes: check, spell, compare with what is there, and chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+from typing import NamedTuple, TypeAlias
+
+from redrive_events.chain import START, link
+from redrive_events.codec import encode, time_of
+from redrive_events.errors import LeaseHeld, StaleAppend
+from redrive_events.log import Batch, Lease, check_batch
+from redrive_events.record import check_run_id
+
+
+class Tip(NamedTuple):
+    """The end of a run: all that the next append is held against. ``at`` is the last time, as it is spelled."""
+
+    position: int
+    digest: bytes
+    at: str
+
+
+UNBEGUN = Tip(0, START, "")
+
+
+# The lines of a run behind a position, at most so many.
+Stored: TypeAlias = Callable[[str, int, int], list[bytes]]
+
+
+class Sealed(NamedTuple):
+    """The lines of a batch that are new, each with its digest; ``tip`` is the run's end when they are written."""
+
+    first: int
+    digests: Sequence[bytes]
+    lines: Sequence[bytes]
+    tip: Tip
+
+
+def spelled(batch: Batch) -> list[bytes]:
+    """The canonical lines of ``batch``; needs no lock.
+
+    Raises:
+        ValueError: the records do not follow each other.
+        BadInput: one of them holds what canonical JSON has no spelling for.
+    """
+    check_batch(batch.run_id, batch.records, expected=batch.expected)
+    return [encode(record) for record in batch.records]
+
+
+def sealed(batch: Batch, lines: list[bytes], tip: Tip, stored: Stored) -> Sealed:
+    """What of ``lines`` is to be written behind ``tip``; to be called, and its outcome written, under one lock.
+
+    ``stored`` gives the lines that stand where these would, and is asked only when the run is further than expected:
+    where they are the same, byte for byte, they are taken as written by an earlier attempt.
+
+    Raises:
+        StaleAppend: the run is not where the batch expects it, or other records stand there.
+        ValueError: the time falls.
+    """
+    if tip.position != batch.expected:
+        known = stored(batch.run_id, batch.expected, len(lines)) if tip.position > batch.expected else []
+        if not known or known != lines[: len(known)]:
+            raise StaleAppend(batch.run_id, expected=batch.expected, actual=tip.position)
+        lines = lines[len(known) :]
+    first = tip.position + 1
+    if not lines:
+        return Sealed(first, (), (), tip)
+    if time_of(lines[0]) < tip.at:
+        raise ValueError(f"position {first}: the time falls")
+    digests = list(accumulate(lines, link, initial=tip.digest))
+    return Sealed(first, digests[1:], lines, Tip(tip.position + len(lines), digests[-1], time_of(lines[-1])))
+
+
+def granted(run_id: str, worker: str, held: Lease | None, *, ttl_s: float) -> Lease:
+    """The lease that ``worker`` gets while ``held`` stands; the clock is the machine's, since a lease is no event.
+
+    Raises:
+        LeaseHeld: ``held`` is another worker's, and has not run out.
+    """
+    check_run_id(run_id)
+    now = datetime.now(UTC)
+    if held is not None and held.worker != worker and held.until > now:
+        raise LeaseHeld(run_id, worker=held.worker, until=held.until)
+    return Lease(run_id, worker, now + timedelta(seconds=ttl_s))
