@@ -1,0 +1,17 @@
+"""Whether a call may be made: the contract's grants, and rules that people write."""
+
+from redrive_engine.policy.grants import by_contract, scope_readings
+from redrive_engine.policy.question import NOT_ALLOWED, Policy, Question, Ruling
+from redrive_engine.policy.rules import RulesPolicy
+from redrive_engine.policy.written import meant_as_predicate
+
+__all__ = [
+    "NOT_ALLOWED",
+    "Policy",
+    "Question",
+    "RulesPolicy",
+    "Ruling",
+    "by_contract",
+    "meant_as_predicate",
+    "scope_readings",
+]

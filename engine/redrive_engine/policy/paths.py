@@ -1,0 +1,70 @@
+"""Paths into a question: ``tool``, ``arguments.address.city``, ``facts."order.id"``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from operator import attrgetter
+from typing import TypeAlias
+
+from redrive_engine.policy.question import Question
+from redrive_events import Json
+from redrive_projections import MISSING
+
+Path: TypeAlias = tuple[str, ...]
+Getter: TypeAlias = Callable[[Question], Json]
+
+# In the order in which they are looked at: the cheapest first.
+FIELDS = ("tool", "effect", "principal", "tenant", "object", "destination")
+TABLES = ("arguments", "facts")
+
+_NAME = r'"[^"]+"|[^."]+'
+_NAMES = re.compile(_NAME)
+_WHOLE = re.compile(rf"(?:{_NAME})(?:\.(?:{_NAME}))*")
+_INDEX = re.compile(r"[0-9]{1,9}")
+
+
+@lru_cache(maxsize=4096)
+def split(text: str) -> Path:
+    """The names in a path; a name with dots stands in quotes, and a text that is no path is one name."""
+    if not _WHOLE.fullmatch(text):
+        return (text,)
+    return tuple(name.strip('"') for name in _NAMES.findall(text))
+
+
+def spelled(path: Path) -> str:
+    """The path as text: `split` undoes it."""
+    return ".".join(f'"{name}"' if "." in name else name for name in path)
+
+
+def value_at(value: Json, path: Path) -> Json:
+    """What stands at ``path`` inside plain data, numbers counting into lists; else `MISSING`."""
+    for name in path:
+        if isinstance(value, dict):
+            value = value.get(name, MISSING)
+        elif isinstance(value, list | tuple) and _INDEX.fullmatch(name) and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return MISSING
+    return value
+
+
+def getter(path: Path) -> Getter:
+    """How a question is asked for what stands at ``path``."""
+    if len(path) == 1:
+        return attrgetter(path[0])
+    table, name, *rest = path
+    deeper = tuple(rest)
+    if table == "facts":
+        if not deeper:
+            return lambda question: question.facts.get(name, MISSING)
+        return lambda question: value_at(question.facts.get(name, MISSING), deeper)
+    if not deeper and not _INDEX.fullmatch(name):
+        return lambda question: _named(question.arguments, name)
+    whole = (name, *deeper)
+    return lambda question: value_at(question.arguments, whole)
+
+
+def _named(arguments: Json, name: str) -> Json:
+    return arguments.get(name, MISSING) if isinstance(arguments, dict) else MISSING

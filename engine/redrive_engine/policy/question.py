@@ -1,0 +1,61 @@
+"""What a policy may read, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from redrive_events import Effect, Json, Reading, Verdict
+
+# What the model reads of a denial: the same words for every scope and threshold, so that none can be guessed at.
+NOT_ALLOWED = "This call is not allowed."
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A call to be judged: all that a policy may read, and nothing else.
+
+    ``object`` and ``destination`` are the values of the arguments that the tool names as such; `MISSING` where it
+    names none, or the call does not give it.
+    """
+
+    principal: str
+    tenant: str
+    tool: str
+    arguments: Json
+    effect: Effect
+    object: Json
+    destination: Json
+    facts: Mapping[str, Json]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A verdict, the rule that gave it, and what it read; ``reason`` is for the record, ``text`` for the model."""
+
+    verdict: Verdict
+    rule: str
+    reason: str = ""
+    text: str = ""
+    read: tuple[Reading, ...] = ()
+
+
+class Policy(Protocol):
+    """Judges calls; pure, so that the same question always gets the same ruling."""
+
+    @property
+    def digest(self) -> str:
+        """Of what decides: who changes it may change a verdict."""
+        ...
+
+    @property
+    def data(self) -> Json:
+        """The policy as plain data, as a run records it; None where it is not data."""
+        ...
+
+    def judge(self, question: Question) -> Ruling:
+        """Whether the call may be made."""
+        ...
