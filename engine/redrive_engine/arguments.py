@@ -1,0 +1,121 @@
+"""What a model may pass to a function: the positional parameters as a schema, a check, and typed values."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+
+from redrive_engine.misfits import misfits, unspellable
+from redrive_events import BadInput, Json, canonical
+
+_MAPS = ("properties", "$defs", "patternProperties")
+_DATA = ("default", "const", "enum", "examples")
+
+
+class Arguments:
+    """The positional parameters of a function; its keyword-only ``call`` is the engine's and no argument.
+
+    JSON is read strictly: an integer is no text of digits, so what a policy or a verifier reads in the call is what
+    the function is given.
+
+    Raises:
+        TypeError: a parameter that a model could not fill.
+    """
+
+    def __init__(self, function: Callable[..., object], tool: str) -> None:
+        hints = get_type_hints(function, include_extras=True)
+        fields: dict[str, Any] = {}
+        self.wants_call = False
+        self._names: dict[str, str] = {}
+        self._by_position: set[str] = set()
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name == "call" and parameter.kind is parameter.KEYWORD_ONLY:
+                self.wants_call = True
+                continue
+            _check(tool, parameter, hints)
+            # Named by number, so that an argument may be called `schema` or `model_config`; the alias is what is read.
+            field = f"a{len(fields)}"
+            default = ... if parameter.default is parameter.empty else parameter.default
+            fields[field] = (hints[name], Field(default, alias=name))
+            self._names[field] = name
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                self._by_position.add(name)
+        try:
+            self._model: type[BaseModel] = create_model(
+                tool, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields
+            )
+            self.schema: Json = _untitled(self._model.model_json_schema())
+        except PydanticUserError as error:
+            raise TypeError(f"tool {tool}: an argument has a type that JSON cannot carry") from error
+        self.schema.setdefault("properties", {})
+
+    @property
+    def names(self) -> list[str]:
+        """The arguments, in order."""
+        return list(self._names.values())
+
+    def problems(self, arguments: Json) -> str:
+        """Empty if ``arguments`` fit; else one line that a model can act on."""
+        if problem := unspellable(arguments):
+            return f"arguments: {problem}"
+        try:
+            self._read(arguments)
+        except ValidationError as error:
+            return misfits(error, arguments, self.schema, whole="arguments")
+        except Exception as error:  # noqa: BLE001 - a validator of the user's may raise anything, and it is no fit
+            return f"arguments: not allowed ({type(error).__name__})"
+        return ""
+
+    def bound(self, arguments: Json) -> tuple[list[object], dict[str, object]]:
+        """Typed values, those by position and those by name.
+
+        Raises:
+            BadInput: the arguments do not fit.
+        """
+        if problem := self.problems(arguments):
+            raise BadInput(problem)
+        values = self._read(arguments)
+        named = {name: getattr(values, field) for field, name in self._names.items()}
+        return (
+            [value for name, value in named.items() if name in self._by_position],
+            {name: value for name, value in named.items() if name not in self._by_position},
+        )
+
+    def _read(self, arguments: Json) -> BaseModel:
+        return self._model.model_validate_json(canonical(arguments), strict=True)
+
+
+def _check(tool: str, parameter: inspect.Parameter, hints: dict[str, Any]) -> None:
+    name = parameter.name
+    if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+        raise TypeError(f"tool {tool}: {name} takes any number of arguments, so there is no schema to give")
+    if parameter.kind is parameter.KEYWORD_ONLY:
+        raise TypeError(f"tool {tool}: {name} is keyword-only, as the engine's `call` alone may be")
+    if name == "call":
+        raise TypeError(f"tool {tool}: `call` is the engine's, so it must be keyword-only")
+    if name not in hints:
+        raise TypeError(f"tool {tool}: {name} has no type")
+    if isinstance(parameter.default, FieldInfo):
+        raise TypeError(f"tool {tool}: the Field of {name} belongs into its type: Annotated[…, Field(…)]")
+
+
+def _untitled(schema: Json) -> Json:
+    """Without the titles that are made from names: they tell a model nothing, and change with the library."""
+    if isinstance(schema, list):
+        return [_untitled(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: value
+        if key in _DATA
+        else {name: _untitled(one) for name, one in value.items()}
+        if key in _MAPS
+        else _untitled(value)
+        for key, value in schema.items()
+        if key != "title"
+    }
