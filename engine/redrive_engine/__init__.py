@@ -1,1 +1,1 @@
-"""What follows from what just happened, and the one door to the outside."""
+"""The loop: contract, policy, tools and verifiers; `react`, which says what follows, and `drive`, which writes it."""

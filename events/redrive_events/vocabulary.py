@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -13,7 +12,8 @@ from redrive_events.terms import Dimension, Terms
 VOCABULARY_VERSION = 0
 
 Status: TypeAlias = Literal["succeeded", "failed", "blocked", "exhausted", "escalated", "cancelled", "finished"]
-Effect: TypeAlias = Literal["read", "write"]
+# An unknown effect is treated like a write: nobody may assume that nothing happened.
+Effect: TypeAlias = Literal["read", "write", "unknown"]
 Verdict: TypeAlias = Literal["allow", "deny"]
 Grade: TypeAlias = Literal["full", "model-only", "verdicts-only", "view-only"]
 
@@ -230,10 +230,6 @@ class ObservationReceived(_Event, frozen=True, tag="observation_received"):
     size_bytes: int = 0
     cut: int = 0
     source: str = ""
-    tenant: str = ""
-    trust: Literal["untrusted", "trusted"] = "untrusted"
-    started: datetime | None = None
-    ended: datetime | None = None
 
 
 class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
@@ -250,7 +246,7 @@ class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
 
 
 class DecisionMade(_Event, frozen=True, tag="decision_made"):
-    """The reply was read as a decision; the answer of a ``finish`` is the text of the reply it follows from."""
+    """The reply was read as a decision. The answer of a ``finish`` is the reply's text unless ``answer`` says otherwise."""
 
     kind: Literal["call", "finish", "ask"]
     summary: str = ""

@@ -3,7 +3,7 @@
 from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import claims, missing, slots, status, worded
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
-from redrive_projections.state import Call, Fact, RunState, evolve, fold
+from redrive_projections.state import Call, Fact, RunState, answered_by, evolve, fold
 from redrive_projections.transcript import Message, kept_of, opening, references, request_digest
 from redrive_projections.views import VIEWS, sealed, state_view
 
@@ -15,6 +15,7 @@ __all__ = [
     "Fact",
     "Message",
     "RunState",
+    "answered_by",
     "claims",
     "compare",
     "evolve",

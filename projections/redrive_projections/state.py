@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -46,10 +46,17 @@ from redrive_events import (
     VerdictGiven,
     arguments_of,
     blocks_of,
+    text_of,
 )
 from redrive_projections.transcript import Message, opening, received
 
 _HEARS = DRIVERS | ANSWERS
+_ANSWERS = {
+    ModelReplied: ModelAsked,
+    ModelFailed: ModelAsked,
+    ObservationReceived: ToolCalled,
+    EffectReconciled: ReconcileAsked,
+}
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -133,6 +140,16 @@ def fold(records: Iterable[Record]) -> RunState:
     for record in records:
         evolve(state, record)
     return state
+
+
+def answered_by(requests: Mapping[int, Request], event: Event) -> int:
+    """The position of the open request that ``event`` answers, the oldest if there are several; 0 if there is none."""
+    wanted = _ANSWERS.get(type(event))
+    call = getattr(event, "call", None)
+    for place, request in requests.items():
+        if type(request) is wanted and getattr(request, "call", None) == call:
+            return place
+    return 0
 
 
 def evolve(state: RunState, record: Record) -> RunState:
@@ -219,9 +236,9 @@ def _model_failed(state: RunState, event: ModelFailed, position: int) -> None:
 
 def _decided(state: RunState, event: DecisionMade, position: int) -> None:
     state.unreadable = 0
-    state.answer = event.answer
-    content = state.messages[-1].content if event.calls else ""
-    blocks = blocks_of(content)
+    content = state.messages[-1].content if state.messages else ""
+    state.answer = event.answer or (text_of(content) if event.kind == "finish" else "")
+    blocks = blocks_of(content) if event.calls else ()
     for proposed in event.calls:
         state.calls_made = proposed.call
         call = Call(proposed.call, proposed.tool, proposed.arguments, native=proposed.block is not None)

@@ -52,6 +52,11 @@ class Policy(Protocol):
         ...
 
     @property
+    def wording(self) -> str:
+        """Digest of the whole text: it also tells a change of words that changes no verdict."""
+        ...
+
+    @property
     def data(self) -> Json:
         """The policy as plain data, as a run records it; None where it is not data."""
         ...

@@ -1,0 +1,145 @@
+"""What a user writes: an agent, and the run it is set upon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import anyio
+
+from redrive_engine.contract import Contract, check_contract
+from redrive_engine.drive import drive
+from redrive_engine.live import LiveWorld
+from redrive_engine.live.surroundings import environment, mint, now, worker_name
+from redrive_engine.live.world import Patience
+from redrive_engine.models import Model
+from redrive_engine.policy import Policy, RulesPolicy
+from redrive_engine.program import RULES, Program
+from redrive_engine.tools import Tool
+from redrive_engine.verifiers import Verifier
+from redrive_events import BadInput, EventLog, Record, RunStarted, SqliteLog, StaleAppend, check_run_id
+from redrive_projections import Fact, RunState, fold, status
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as its log has it at this moment."""
+
+    run_id: str
+    log: EventLog
+    state: RunState
+
+    @property
+    def status(self) -> str:
+        """How the run reads."""
+        return status(self.state)
+
+    @property
+    def answer(self) -> str | None:
+        """The answer, where the run came to its own end."""
+        return self.state.end.answer if self.state.end else None
+
+    @property
+    def facts(self) -> Mapping[str, Fact]:
+        """What is known."""
+        return self.state.facts
+
+    def records(self) -> list[Record]:
+        """All records of the run, in order."""
+        return list(self.log.read(self.run_id))
+
+
+class Agent:
+    """Contract, tools, verifiers, policy and model; `program` is the pure half, which a replay needs alone.
+
+    Raises:
+        BadInput: the contract names a tool or a fact that does not exist.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        contract: Contract,
+        *,
+        tools: Sequence[Tool] = (),
+        verifiers: Sequence[Verifier] = (),
+        policy: Policy | Path | None = None,
+        model: Model,
+        prompt: str = "",
+    ) -> None:
+        self.name, self.version, self.contract, self.model = name, version, contract, model
+        self.tools = {tool.declaration.name: tool for tool in tools}
+        self.verifiers = tuple(verifiers)
+        self.policy = RulesPolicy.from_toml(policy) if isinstance(policy, Path) else policy
+        self.prompt = prompt
+        commits = {key for verifier in verifiers for key in verifier.commits}
+        check_contract(contract.terms(), tools=self.tools, commits=commits)
+
+    @cached_property
+    def program(self) -> Program:
+        """The pure half."""
+        return Program(
+            name=self.name,
+            version=self.version,
+            terms=self.contract.terms(),
+            prompt=({"role": "system", "content": self.prompt},) if self.prompt else (),
+            tools={name: tool.declaration for name, tool in self.tools.items()},
+            verifiers=self.verifiers,
+            policy=self.policy,
+        )
+
+    def run(self, goal: str, **settings: object) -> Run:
+        """`arun` from code that has no event loop."""
+        return anyio.run(lambda: self.arun(goal, **settings))  # type: ignore[arg-type]
+
+    async def arun(
+        self,
+        goal: str,
+        *,
+        principal: str = "",
+        tenant: str = "",
+        log: EventLog | Path | str = "redrive.db",
+        run_id: str = "",
+        labels: Mapping[str, str] | None = None,
+        patience: Patience | None = None,
+    ) -> Run:
+        """Begin a run, or go on with the one that has this id, until it ends.
+
+        Raises:
+            BadInput: the id is taken by a run with another goal or agent, or may not be an id.
+            LeaseHeld: another worker drives the run.
+        """
+        opened = SqliteLog(Path(log)) if isinstance(log, str | Path) else log
+        run_id = check_run_id(run_id or mint()[:10])
+        started = self._started(goal, principal=principal, tenant=tenant, labels=dict(labels or {}))
+        self._begin(opened, run_id, started)
+        async with LiveWorld(self.program, log=opened, tools=self.tools, model=self.model, patience=patience) as world:
+            state = await drive(run_id, log=opened, world=world, program=self.program, worker=worker_name())
+        return Run(run_id, opened, state)
+
+    def _started(self, goal: str, *, principal: str, tenant: str, labels: dict[str, str]) -> RunStarted:
+        return RunStarted(
+            goal=goal,
+            agent=self.name,
+            version=self.version,
+            nonce=mint(),
+            contract=self.program.terms,
+            rules=RULES,
+            principal=principal,
+            tenant=tenant,
+            parts=self.program.parts,
+            environment=environment(),
+            labels=labels,
+        )
+
+    def _begin(self, log: EventLog, run_id: str, started: RunStarted) -> None:
+        record = Record(run_id=run_id, position=1, at=now(), cause=0, left=0, event=started)
+        try:
+            log.append(run_id, [record], expected=0)
+        except StaleAppend:
+            before = fold(log.read(run_id)).started
+            if before is None or (before.goal, before.agent) != (started.goal, started.agent):
+                raise BadInput("the id is taken by a run of another agent or goal", place=f"run {run_id}") from None

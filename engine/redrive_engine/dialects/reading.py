@@ -1,0 +1,58 @@
+"""What a dialect makes of a reply: a decision, or the reason why it is none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from redrive_events import Content, Json
+
+SUMMARY_MAX = 160
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A call the model wants: its arguments, or the block of the reply that holds them."""
+
+    tool: str
+    arguments: Json = None
+    block: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the model decided; an empty ``answer`` of a ``finish`` is the reply's own text."""
+
+    kind: Literal["call", "finish"]
+    summary: str = ""
+    calls: tuple[Proposal, ...] = ()
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why a reply is no decision, for the record and, as ``text``, for the model."""
+
+    reason: str
+    text: str
+
+
+class Dialect(Protocol):
+    """Reads replies; pure, and the same for the same reply for ever."""
+
+    @property
+    def name(self) -> str:
+        """Name and behaviour version; a part of the program."""
+        ...
+
+    def read(self, content: Content) -> Decision | Unreadable:
+        """The decision in a reply."""
+        ...
+
+
+def summary_of(text: str) -> str:
+    """The first words of ``text`` on one line, at most `SUMMARY_MAX` characters."""
+    line = _SPACE.sub(" ", text[: 4 * SUMMARY_MAX]).strip()
+    return line if len(line) <= SUMMARY_MAX else line[: SUMMARY_MAX - 1] + "…"

@@ -1,0 +1,120 @@
+"""Driving a run: whatever happens is appended with all that follows from it, and the log decides who is right."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from redrive_engine.program import Program
+from redrive_engine.react import react
+from redrive_engine.world import Happened, World, waiting_of
+from redrive_events import (
+    CONCLUSIONS,
+    STRANGERS,
+    DecisionMade,
+    Event,
+    EventLog,
+    LeaseGranted,
+    LeaseHeld,
+    NoSuchRun,
+    Record,
+    StaleAppend,
+)
+from redrive_projections import RunState, evolve, fold
+
+_T = TypeVar("_T")
+
+
+async def drive(run_id: str, *, log: EventLog, world: World, program: Program, worker: str) -> RunState:
+    """Take the run up and go on until it ends; the state it ended in.
+
+    Raises:
+        NoSuchRun: nobody began that run.
+        LeaseHeld: another worker drives it, or has taken it over meanwhile.
+    """
+    s = fold(log.read(run_id))
+    if s.started is None:
+        raise NoSuchRun("nobody began this run", place=f"run {run_id}")
+    if s.end is None:
+        s = write(log, program, s, await world.begin(s, worker))
+    while s.end is None:
+        s = write(log, program, s, await world.answer(waiting_of(s)))
+    return s
+
+
+def write(log: EventLog, program: Program, s: RunState, happened: Happened) -> RunState:
+    """Append what happened and what follows; where the log has moved on, on top of what came in between.
+
+    Raises:
+        LeaseHeld: what came in between is another worker's lease.
+    """
+    while True:
+        expected, epoch = s.position, s.epoch
+        batch = append_of(program, s, happened)
+        try:
+            log.append(s.run_id, batch, expected=expected)
+        except StaleAppend:
+            # The batch was folded into this state, so it is thrown away: nothing is ever merged.
+            s = fold(log.read(s.run_id))
+            if s.epoch != epoch:
+                raise LeaseHeld(s.run_id, worker=s.worker, until=happened.at) from None
+            if s.end is not None or (happened.cause and happened.cause not in s.requests):
+                return s
+        else:
+            return s
+
+
+def append_of(program: Program, s: RunState, happened: Happened) -> list[Record]:
+    """One append: what happened and all that follows from it. ``s`` is then one append further."""
+    at = happened.at if s.now is None else max(happened.at, s.now)
+    batch = [_place(s, happened.event, at, happened.cause)]
+    evolve(s, batch[0])
+    if type(happened.event) not in STRANGERS:
+        for event in react(program, s, batch[0]):
+            batch.append(_place(s, event, at, cause_of(batch, event)))
+            evolve(s, batch[-1])
+    last = len(batch) - 1
+    return [msgspec.structs.replace(record, left=last - index) for index, record in enumerate(batch)] if last else batch
+
+
+def cause_of(batch: list[Record], event: Event) -> int:
+    """What a derived event follows from: the latest event about its call, the latest conclusion, or the input."""
+    call = getattr(event, "call", None)
+    if call is not None:
+        for record in reversed(batch):
+            if call in _calls(record.event):
+                return record.position
+    for record in reversed(batch[1:]):
+        if type(record.event) in CONCLUSIONS:
+            return record.position
+    return batch[0].position
+
+
+def without_waiting(steps: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine that never really waits, such as a drive with a script: no event loop is needed."""
+    try:
+        steps.send(None)
+    except StopIteration as finished:
+        return finished.value  # type: ignore[no-any-return]
+    steps.close()
+    raise ValueError("this coroutine waits for something: it needs an event loop")
+
+
+def lease_of(s: RunState, worker: str, program: Program) -> LeaseGranted:
+    """The event by which ``worker`` takes the run up; the program is named where it is not the one of before."""
+    parts = program.digests
+    return LeaseGranted(worker=worker, epoch=s.epoch + 1, parts={} if parts == s.parts else parts)
+
+
+def _place(s: RunState, event: Event, at: datetime, cause: int) -> Record:
+    return Record(run_id=s.run_id, position=s.position + 1, at=at, cause=cause, left=0, event=event)
+
+
+def _calls(event: Event) -> tuple[int, ...]:
+    if type(event) is DecisionMade:
+        return tuple(one.call for one in event.calls)
+    call = getattr(event, "call", None)
+    return () if call is None else (call,)

@@ -1,0 +1,5 @@
+"""The live world: it asks real models and tools, keeps the clock, and nothing else in the engine does."""
+
+from redrive_engine.live.world import LiveWorld
+
+__all__ = ["LiveWorld"]

@@ -1,0 +1,97 @@
+"""One open request put to the world, and what came of it as an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redrive_engine.execution import ask_reconcile, execute
+from redrive_engine.models import Model, ModelRequest, ModelTrouble
+from redrive_engine.program import Program
+from redrive_engine.tools import Call, Tool
+from redrive_engine.world import Waiting
+from redrive_events import (
+    Answer,
+    EffectReconciled,
+    ModelAsked,
+    ModelFailed,
+    ObservationReceived,
+    ReconcileAsked,
+    Request,
+    ToolCalled,
+)
+from redrive_projections import request_digest
+
+# What the model is told of an effect that was not observed.
+UNSETTLED = {
+    "landed": "This took effect.",
+    "not_landed": "This did not take effect.",
+    "unknown": "Whether this took effect is not known.",
+}
+
+
+async def ask(request: Request, waiting: Waiting, program: Program, tools: Mapping[str, Tool], model: Model) -> Answer:
+    """The answer to ``request``; a tool's or model's failure is an answer too."""
+    match request:
+        case ModelAsked():
+            return await _ask_model(request, waiting, program, model)
+        case ToolCalled():
+            return await _ask_tool(request, waiting, tools)
+        case ReconcileAsked():
+            return await _reconcile(request, waiting, tools)
+        case _:
+            raise ValueError(f"{type(request).__name__} is not asked of a model or tool")
+
+
+async def _ask_model(request: ModelAsked, waiting: Waiting, program: Program, model: Model) -> Answer:
+    # What is sent is what the log says was asked, to the byte.
+    assert request_digest(waiting.messages, program.rest) == request.request, "the rebuilt request is not the one asked"
+    question = ModelRequest(
+        turn=waiting.steps + 1,
+        messages=waiting.messages,
+        tools={name: tool.schema for name, tool in (program.tools or {}).items()},
+        model=request.model,
+        parameters=request.parameters,
+    )
+    try:
+        return await model.ask(question)
+    except ModelTrouble as trouble:
+        return ModelFailed(kind=trouble.kind, retryable=trouble.retryable)
+
+
+async def _ask_tool(request: ToolCalled, waiting: Waiting, tools: Mapping[str, Tool]) -> Answer:
+    tool = tools.get(request.tool)
+    if tool is None:  # the agent that takes the run up may have fewer tools than the one that began it
+        return ObservationReceived(call=request.call, status="error", content=f"There is no {request.tool} any more.")
+    outcome = await execute(tool, _call(request.call, waiting))
+    return ObservationReceived(
+        call=request.call,
+        status=outcome.status,
+        content=outcome.content,
+        media_type=outcome.media_type,
+        size_bytes=outcome.size_bytes,
+        cut=outcome.cut,
+        source=outcome.source,
+    )
+
+
+async def _reconcile(request: ReconcileAsked, waiting: Waiting, tools: Mapping[str, Tool]) -> Answer:
+    tool = tools.get(waiting.calls[request.call].tool)
+    outcome, seen = ("unknown", None) if tool is None else await ask_reconcile(tool, _call(request.call, waiting))
+    if seen is not None:
+        return EffectReconciled(call=request.call, outcome=outcome, content=seen.content, media_type=seen.media_type)
+    return EffectReconciled(call=request.call, outcome=outcome, content=UNSETTLED[outcome])
+
+
+def _call(number: int, waiting: Waiting) -> Call:
+    call = waiting.calls[number]
+    return Call(
+        number=number,
+        tool=call.tool,
+        arguments=call.arguments,
+        key=call.key,
+        epoch=waiting.epoch,
+        attempt=call.attempt,
+        principal=waiting.started.principal,
+        tenant=waiting.started.tenant,
+        deadline=waiting.deadline,
+    )

@@ -1,0 +1,209 @@
+"""The world of a live run: models and tools as tasks, limits of time kept from outside, signals from the log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Self
+
+import anyio
+from anyio.abc import TaskGroup
+
+from redrive_engine.drive import lease_of
+from redrive_engine.live.asking import UNSETTLED, ask
+from redrive_engine.live.surroundings import now
+from redrive_engine.models import Model
+from redrive_engine.program import Program
+from redrive_engine.tools import Tool
+from redrive_engine.world import Happened, Waiting
+from redrive_events import (
+    Answer,
+    DeadlinePassed,
+    EffectReconciled,
+    EventLog,
+    LeaseHeld,
+    ModelAsked,
+    ModelFailed,
+    ObservationReceived,
+    PersonAsked,
+    ReconcileAsked,
+    Request,
+    SignalsHeard,
+    ToolCalled,
+)
+from redrive_projections import RunState
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long the world waits, in seconds: for a model, for what is open when a run ends, between looks at the log."""
+
+    model_s: float = 120.0
+    grace_s: float = 5.0
+    lease_s: float = 5.0
+    look_s: float = 0.05
+
+
+@dataclass
+class _Flight:
+    """An open request under way, and when it is given up."""
+
+    request: Request
+    scope: anyio.CancelScope
+    due: datetime | None
+
+
+class LiveWorld:
+    """Use as an async context manager around `drive`; on leaving, what is still under way is abandoned."""
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        log: EventLog,
+        tools: Mapping[str, Tool],
+        model: Model,
+        patience: Patience | None = None,
+    ) -> None:
+        self._program, self._log, self._tools, self._model = program, log, tools, model
+        self._patience = patience or Patience()
+        self._flights: dict[int, _Flight] = {}
+        self._answers: dict[int, Answer] = {}
+        self._lease: tuple[str, str, datetime] | None = None
+        self._landed: anyio.Event
+        self._group: TaskGroup
+
+    async def __aenter__(self) -> Self:
+        """Open the scope in which requests are under way."""
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """Abandon what is under way, and give the lease back."""
+        self._group.cancel_scope.cancel()
+        try:
+            return await self._group.__aexit__(kind, error, trace)
+        finally:
+            if self._lease is not None:
+                self._log.release(self._lease[0], self._lease[1])
+
+    async def begin(self, state: RunState, worker: str) -> Happened:
+        """Take the lease: at once where it is free, after it has lapsed where its holder does not renew it."""
+        try:
+            self._hold(state.run_id, worker)
+        except LeaseHeld as held:
+            while (wait := (held.until - now()).total_seconds()) > -0.1:
+                await anyio.sleep(wait + 0.11)
+            self._hold(state.run_id, worker)
+        return Happened(lease_of(state, worker, self._program), now())
+
+    async def answer(self, waiting: Waiting) -> Happened:
+        """Start what was asked for, and wait for the first thing that happens."""
+        if waiting.unheard:
+            return Happened(SignalsHeard(), now())
+        for position, request in waiting.requests.items():
+            if position not in self._flights and type(request) is not PersonAsked:
+                self._start(position, request, waiting)
+        if waiting.stopping:
+            self._hurry()
+        while True:
+            self._landed = anyio.Event()
+            if self._answers:
+                position = next(iter(self._answers))
+                answer = self._answers.pop(position)
+                self._flights.pop(position)
+                return Happened(answer, now(), position)
+            with anyio.move_on_after(self._seconds_to_wait(waiting)):
+                await self._landed.wait()
+                continue
+            if (happened := self._look(waiting)) is not None:
+                return happened
+
+    def _look(self, waiting: Waiting) -> Happened | None:
+        """Whether a limit of time has passed or a signal has come in."""
+        moment = now()
+        for position, flight in self._flights.items():
+            if flight.due is not None and moment >= flight.due:
+                flight.scope.cancel()
+                del self._flights[position]
+                return Happened(given_up(flight.request, stopping=waiting.stopping), moment, position)
+        if waiting.deadline is not None and moment >= waiting.deadline:
+            return Happened(DeadlinePassed(which="wall_time"), moment)
+        assert self._lease is not None
+        if moment >= self._lease[2] - timedelta(seconds=self._patience.lease_s * 2 / 3):
+            self._hold(waiting.run_id, waiting.worker)
+        if self._log.head(waiting.run_id).position > waiting.position:
+            return Happened(SignalsHeard(), moment)  # its append is refused, and on the new state it is heard
+        return None
+
+    def _seconds_to_wait(self, waiting: Waiting) -> float:
+        limits = [flight.due for flight in self._flights.values()] + [waiting.deadline]
+        moment = now()
+        soonest = min(((limit - moment).total_seconds() for limit in limits if limit is not None), default=math.inf)
+        return max(0.0, min(soonest, self._patience.look_s))
+
+    def _start(self, position: int, request: Request, waiting: Waiting) -> None:
+        """Set a request on its way; right before a write starts, the lease must stand."""
+        if waiting.stopping and not isinstance(request, ReconcileAsked):
+            self._flights[position] = _Flight(request, anyio.CancelScope(), now())  # nothing starts after a stop
+            return
+        if isinstance(request, ToolCalled) and request.effect != "read":
+            self._hold(waiting.run_id, waiting.worker)
+        flight = _Flight(request, anyio.CancelScope(), self._due(request))
+        self._flights[position] = flight
+        self._group.start_soon(self._fly, position, flight, waiting)
+
+    async def _fly(self, position: int, flight: _Flight, waiting: Waiting) -> None:
+        with flight.scope:
+            answer = await ask(flight.request, waiting, self._program, self._tools, self._model)
+            if self._flights.get(position) is flight:  # else it was given up, and comes too late
+                self._answers[position] = answer
+                self._landed.set()
+
+    def _due(self, request: Request) -> datetime | None:
+        match request:
+            case ModelAsked():
+                return now() + timedelta(seconds=self._patience.model_s)
+            case ToolCalled(timeout_ms=int() as limit):
+                return now() + timedelta(milliseconds=limit)
+            case ReconcileAsked():
+                return now() + timedelta(seconds=self._patience.model_s)
+            case _:
+                return None
+
+    def _hurry(self) -> None:
+        """The run is ending: reads and model requests are given up at once, writes may finish within the grace."""
+        moment = now()
+        grace = moment + timedelta(seconds=self._patience.grace_s)
+        for flight in self._flights.values():
+            patient = isinstance(flight.request, ReconcileAsked) or (
+                isinstance(flight.request, ToolCalled) and flight.request.effect != "read"
+            )
+            limit = grace if patient else moment
+            flight.due = limit if flight.due is None else min(flight.due, limit)
+
+    def _hold(self, run_id: str, worker: str) -> None:
+        lease = self._log.hold(run_id, worker, ttl_s=self._patience.lease_s)
+        self._lease = (run_id, worker, lease.until)
+
+
+def given_up(request: Request, *, stopping: bool) -> Answer:
+    """The answer to a request that was given up: by its own limit of time, or since the run is ending."""
+    match request:
+        case ToolCalled(effect="read") if stopping:
+            return ObservationReceived(call=request.call, status="cancelled", content="Cancelled: the run is ending.")
+        case ToolCalled() if stopping:
+            return ObservationReceived(call=request.call, status="unknown", content="The outcome is not known.")
+        case ToolCalled():
+            words = f"No answer within {request.timeout_ms} ms."
+            return ObservationReceived(call=request.call, status="timeout", content=words)
+        case ReconcileAsked():
+            return EffectReconciled(call=request.call, outcome="unknown", content=UNSETTLED["unknown"])
+        case _:
+            return ModelFailed(kind="cancelled" if stopping else "timeout", retryable=not stopping)

@@ -1,0 +1,65 @@
+"""Finding a user's agent: by MODULE:ATTR, or by name in the project's registry. Never by a name from a log."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import sys
+import tomllib
+from pathlib import Path
+
+from redrive_engine.agent import Agent
+from redrive_events import BadInput
+
+ENTRY_POINTS = "redrive.agents"
+
+
+def load_agent(spec: str) -> Agent:
+    """The agent ``MODULE:ATTR`` names, or the one a function of that name returns; the current folder is on the path.
+
+    Raises:
+        BadInput: there is no such module, attribute or agent.
+    """
+    module_name, _, attribute = spec.partition(":")
+    if not module_name or not attribute:
+        raise BadInput("an agent is named MODULE:ATTR", place=repr(spec))
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and not f"{module_name}.".startswith(f"{error.name}."):
+            raise  # the user's module is there, and fails in its own imports
+        raise BadInput(f"no module {module_name!r}", place=repr(spec)) from error
+    found = getattr(module, attribute, None)
+    if callable(found) and not isinstance(found, Agent):
+        found = found()
+    if not isinstance(found, Agent):
+        raise BadInput(f"{module_name} has no agent {attribute!r}", place=repr(spec))
+    return found
+
+
+def registered(name: str, *, start: Path | None = None) -> Agent | None:
+    """The agent that the user registered under ``name``: in ``[tool.redrive.agents]`` or as an entry point."""
+    for folder in [here := (start or Path.cwd()).resolve(), *here.parents]:
+        project = folder / "pyproject.toml"
+        if project.is_file():
+            if spec := _agents_of(project).get(name):
+                return load_agent(spec)
+            break
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        if point.name == name:
+            return load_agent(point.value)
+    return None
+
+
+def _agents_of(project: Path) -> dict[str, str]:
+    try:
+        settings = tomllib.loads(project.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput("not TOML", place=str(project)) from error
+    agents = settings.get("tool", {}).get("redrive", {}).get("agents", {})
+    if not isinstance(agents, dict) or not all(isinstance(spec, str) for spec in agents.values()):
+        raise BadInput("[tool.redrive.agents] maps names to MODULE:ATTR", place=str(project))
+    return agents

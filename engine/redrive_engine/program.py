@@ -1,0 +1,94 @@
+"""The pure parts an agent is made of: all that `react` may consult, and nothing that acts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
+
+from redrive_engine.dialects import DIALECTS, Dialect
+from redrive_engine.policy import Policy
+from redrive_engine.tools import Declaration
+from redrive_engine.verifiers import Verifier
+from redrive_events import BadInput, Json, Part, RunStarted, Terms, canonical, digest
+from redrive_projections import VIEWS, Message, RunState
+
+# The version of the engine's own behaviour: a run is replayed under the rules it was recorded with.
+RULES = 0
+
+
+@dataclass(frozen=True)
+class Program:
+    """An agent's pure half. ``tools`` None stands for any tool: the permissive program of an import."""
+
+    name: str
+    version: str
+    terms: Terms
+    prompt: Sequence[Mapping[str, Json]] = ()
+    tools: Mapping[str, Declaration] | None = None
+    verifiers: Sequence[Verifier] = ()
+    policy: Policy | None = None
+    dialects: Mapping[str, Dialect] = field(default_factory=lambda: DIALECTS)
+
+    def __post_init__(self) -> None:
+        """Refuse a contract that names what does not exist."""
+        for word, known in ((self.terms.dialect, self.dialects), (self.terms.view, VIEWS)):
+            if word not in known:
+                raise BadInput(f"no {word!r}; there are {', '.join(known)}", place=f"contract of {self.name}")
+
+    @property
+    def dialect(self) -> Dialect:
+        """How replies are read."""
+        return self.dialects[self.terms.dialect]
+
+    @property
+    def view(self) -> tuple[str, Callable[[RunState], list[Message]]]:
+        """What the model is given, with the name and version that is recorded."""
+        return VIEWS[self.terms.view]
+
+    def verifiers_of(self, tool: str) -> list[Verifier]:
+        """The verifiers of a tool's observations, in the order given."""
+        return [one for one in self.verifiers if one.tool == tool]
+
+    @cached_property
+    def rest(self) -> bytes:
+        """What of a request is no message, in canonical bytes: model, parameters, tools."""
+        schemas = {name: tool.schema for name, tool in sorted((self.tools or {}).items())}
+        return canonical({"model": self.terms.model, "parameters": self.terms.parameters, "tools": schemas})
+
+    @cached_property
+    def parts(self) -> dict[str, Part]:
+        """Name and digest of each part, with its data where it is data."""
+        parts = {
+            "contract": Part(digest=digest(self.terms)),
+            "dialect": Part(digest=digest(self.dialect.name), data=self.dialect.name),
+        }
+        if self.prompt:
+            parts["prompt"] = Part(digest=digest(self.prompt), data=list(self.prompt))
+        if self.policy is not None:
+            parts["policy"] = Part(digest=self.policy.wording, data=self.policy.data)
+        for name, tool in sorted((self.tools or {}).items()):
+            parts[f"tool {name}"] = Part(digest=tool.digest, data=tool.schema)
+        for one in self.verifiers:
+            parts[f"verifier {one.name}"] = Part(digest=one.digest)
+        return parts
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each part."""
+        return {name: part.digest for name, part in self.parts.items()}
+
+
+def permissive(started: RunStarted) -> Program:
+    """The program of a run whose own is not known: what was recorded as data, any tool granted, nothing verified."""
+    prompt = started.parts.get("prompt")
+    terms = msgspec.structs.replace(started.contract, tools=None, exclude={})
+    return Program(started.agent, started.version, terms, prompt=tuple(prompt.data) if prompt else ())
+
+
+def source_digest(text: str) -> str:
+    """The digest of a part that is code."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,81 @@
+"""The one door to the outside: whatever could differ next time comes through it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
+
+from redrive_events import Input, PersonAsked, Request, RunStarted
+from redrive_projections import Call, Message, RunState, left
+
+
+class Happened(NamedTuple):
+    """Something that happened outside: the event, when, and the position of the request it answers (0: none)."""
+
+    event: Input
+    at: datetime
+    cause: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a run waits for: its open requests by position, the words of the model request, and until when."""
+
+    run_id: str
+    position: int
+    started: RunStarted
+    worker: str
+    epoch: int
+    steps: int
+    requests: Mapping[int, Request]
+    calls: Mapping[int, Call]
+    messages: tuple[Message, ...]
+    unheard: bool
+    stopping: bool
+    deadline: datetime | None
+
+
+class World(Protocol):
+    """A live world asks models, tools and people; a script reads a recording. Nothing else differs."""
+
+    async def begin(self, state: RunState, worker: str) -> Happened:
+        """The lease under which ``worker`` takes the run up.
+
+        Raises:
+            LeaseHeld: another worker drives the run.
+        """
+        ...
+
+    async def answer(self, waiting: Waiting) -> Happened:
+        """The next thing that happens: an answer to an open request, a deadline that passed, or a signal."""
+        ...
+
+
+def waiting_of(state: RunState) -> Waiting:
+    """What the run in ``state`` waits for."""
+    assert state.started is not None
+    return Waiting(
+        run_id=state.run_id,
+        position=state.position,
+        started=state.started,
+        worker=state.worker,
+        epoch=state.epoch,
+        steps=state.steps,
+        requests=dict(state.requests),
+        calls=dict(state.calls),
+        messages=tuple(state.asked),
+        unheard=bool(state.unheard),
+        stopping=state.stop is not None,
+        deadline=_deadline(state),
+    )
+
+
+def _deadline(state: RunState) -> datetime | None:
+    """When the wall time runs out; it stands still while only people are awaited, and after a stop."""
+    remaining = left(state.terms.budget, state)["wall_time"]
+    only_people = bool(state.requests) and all(type(one) is PersonAsked for one in state.requests.values())
+    if remaining is None or state.now is None or state.stop is not None or only_people:
+        return None
+    return state.now + timedelta(milliseconds=remaining)

@@ -1,0 +1,50 @@
+"""Where two events differ: JSON pointers (RFC 6901) with the recorded and the replayed value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from redrive_events import Event, Json
+
+ABSENT: Final = msgspec.UNSET
+
+# Fields that only word a record: they change nothing that the run, its model or its state can see.
+WORDING = {"verdict_given": {"reason"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One value that is not the same; `ABSENT` where one side has none."""
+
+    pointer: str
+    recorded: Json
+    replayed: Json
+
+
+def differences(recorded: Event, replayed: Event) -> list[Difference]:
+    """All differences between two events, outermost first."""
+    return list(_walk("", msgspec.to_builtins(recorded), msgspec.to_builtins(replayed)))
+
+
+def is_wording(event: Event, difference: Difference) -> bool:
+    """Whether a difference is in words for the record only."""
+    tag = type(event).__struct_config__.tag
+    return difference.pointer[1:] in WORDING.get(str(tag), ())
+
+
+def _walk(pointer: str, recorded: Json, replayed: Json) -> Iterator[Difference]:
+    if isinstance(recorded, dict) and isinstance(replayed, dict):
+        for key in [*recorded, *(key for key in replayed if key not in recorded)]:
+            step = key.replace("~", "~0").replace("/", "~1")
+            yield from _walk(f"{pointer}/{step}", recorded.get(key, ABSENT), replayed.get(key, ABSENT))
+    elif isinstance(recorded, list | tuple) and isinstance(replayed, list | tuple):
+        for index in range(max(len(recorded), len(replayed))):
+            left = recorded[index] if index < len(recorded) else ABSENT
+            right = replayed[index] if index < len(replayed) else ABSENT
+            yield from _walk(f"{pointer}/{index}", left, right)
+    elif type(recorded) is not type(replayed) or recorded != replayed:
+        yield Difference(pointer, recorded, replayed)

@@ -1,0 +1,33 @@
+"""Which program a recorded run is driven again with."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from redrive_engine.agent import Agent
+from redrive_engine.loading import registered
+from redrive_engine.policy import Policy, RulesPolicy
+from redrive_engine.program import Program, permissive
+from redrive_events import CannotReplay, RunStarted
+
+
+def program_for(started: RunStarted, *, agent: Agent | None = None, policy: Policy | Path | None = None) -> Program:
+    """The given agent's program, else the registered one of the recorded name, else, for an import, the permissive one.
+
+    ``policy`` takes the place of whatever policy that program has.
+
+    Raises:
+        CannotReplay: there is no program for this run.
+        BadInput: the policy or the registry cannot be read.
+    """
+    found = agent or registered(started.agent)
+    if found is not None:
+        program = found.program
+    elif started.source is not None:
+        program = permissive(started)
+    else:
+        raise CannotReplay(f"no program for agent {started.agent!r}; give --agent")
+    if policy is None:
+        return program
+    return dataclasses.replace(program, policy=RulesPolicy.from_toml(policy) if isinstance(policy, Path) else policy)

@@ -1,0 +1,62 @@
+"""A recorded run to be driven again: its records, wherever they are kept, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
+from pathlib import Path
+
+from redrive_engine.agent import Agent, Run
+from redrive_engine.policy import Policy
+from redrive_events import CannotReplay, EventLog, Record, RunStarted, UnknownEvent
+from redrive_replays.programs import program_for
+from redrive_replays.replayer import replay_records
+from redrive_replays.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The records of one run; ``problem`` says why they are not all there, if they are not."""
+
+    run_id: str
+    records: Sequence[Record]
+    problem: str = ""
+
+
+def recording_of(log: EventLog, run_id: str) -> Recording:
+    """What ``log`` holds of a run, as far as it can be read."""
+    records: list[Record] = []
+    try:
+        for record in log.read(run_id):
+            records.append(record)  # noqa: PERF402 - what was read before the error is kept
+    except UnknownEvent as error:
+        return Recording(run_id, records, str(error))
+    return Recording(run_id, records)
+
+
+def replay(run: Run | Recording, *, agent: Agent | None = None, policy: Policy | Path | None = None) -> Report:
+    """Drive a recorded run again, strictly, and say whether it is the same, or where and how it parts.
+
+    The program is that of ``agent``, else the registered one, else, for an import, the permissive one; ``policy``
+    takes the place of its policy. Nothing acts: no tool, model or person is asked.
+
+    Raises:
+        BadInput: the policy or the registry cannot be read.
+    """
+    recording = run if isinstance(run, Recording) else recording_of(run.log, run.run_id)
+    try:
+        program = program_for(_started(recording), agent=agent, policy=policy)
+    except CannotReplay as error:
+        return Report(recording.run_id, "cannot replay", len(recording.records), reason=str(error))
+    report = replay_records(recording.run_id, recording.records, program)
+    if recording.problem:
+        return dataclass_replace(report, outcome="cannot replay", reason=recording.problem)
+    return report
+
+
+def _started(recording: Recording) -> RunStarted:
+    first = recording.records[0].event if recording.records else None
+    if not isinstance(first, RunStarted):
+        raise CannotReplay(recording.problem or "the recording does not begin with the start of a run")
+    return first

@@ -1,0 +1,156 @@
+"""Strict replay: what follows from each recorded input is computed anew and compared with what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from redrive_engine.drive import cause_of
+from redrive_engine.program import Program
+from redrive_engine.react import react
+from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Record
+from redrive_projections import RunState, answered_by, evolve
+from redrive_replays.difference import Difference, differences, is_wording
+from redrive_replays.report import Divergence, Outcome, Report
+
+
+def replay_records(run_id: str, records: Iterable[Record], program: Program) -> Report:
+    """Drive recorded appends again, one by one, each from the recorded state before it.
+
+    ``records`` are a run's from its beginning. Nothing is asked of the world: a replay has no executors.
+    """
+    replay = _Replay(program)
+    for append in appends(records):
+        replay.step(append)
+    return replay.report(run_id)
+
+
+def appends(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """``records`` in their appends; the last one may be torn."""
+    append: list[Record] = []
+    for record in records:
+        append.append(record)
+        if record.left == 0:
+            yield append
+            append = []
+    if append:
+        yield append
+
+
+class _Replay:
+    """The recorded state as far as it has been replayed, and what was found on the way."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.state = program, RunState()
+        self.found: list[Divergence] = []
+        self.left_over, self.worded, self.count = 0, 0, 0
+        self.torn = ""
+
+    def step(self, append: list[Record]) -> None:
+        """One append further, from the recorded state; where it differs, the recorded events are adopted."""
+        first, rest = append[0], append[1:]
+        self.count += len(append)
+        if append[-1].left:
+            self.torn = f"torn inside the append at position {first.position}: {append[-1].left} records are missing"
+        elif (why := self._unexpected(first)) is not None:
+            self._note(first, why, first.event, None)
+            self.left_over += not rest and type(first.event) in ANSWERS | DRIVERS
+        else:
+            evolve(self.state, first)
+            rest = self._compare(first, rest)
+            self._adopt(rest)
+            return
+        self._adopt(append)
+
+    def _unexpected(self, first: Record) -> str | None:
+        """Why nothing can follow from this record; None if something can."""
+        event, state = first.event, self.state
+        if type(event) not in INPUTS:
+            return "no input: this does not follow from anything that happened"
+        if state.end is not None and type(event) not in STRANGERS:
+            return "the run had ended"
+        if type(event) in ANSWERS:
+            request = state.requests.get(first.cause)
+            if request is None or not answered_by({first.cause: request}, event):
+                return "nothing asked for this answer"
+        return None
+
+    def _compare(self, first: Record, rest: list[Record]) -> list[Record]:
+        """Fold recorded events as long as they follow; what is left of them after the first that does not."""
+        batch = [first]
+        follows = react(self.program, self.state, first)
+        for index, record in enumerate(rest):
+            event = next(follows, None)
+            if event is None:
+                self._note(record, "does not follow", record.event, None, after=first.position)
+                return rest[index:]
+            if not self._equal(record, event, cause_of(batch, event), first):
+                return rest[index:]
+            evolve(self.state, record)
+            batch.append(record)
+        if (event := next(follows, None)) is not None:
+            place = first.position + len(batch)
+            self.found.append(Divergence(place, first.position, "follows, but was not recorded", None, event))
+        return []
+
+    def _equal(self, record: Record, event: Event, cause: int, first: Record) -> bool:
+        if record.event == event and record.cause == cause and record.at == first.at:
+            return True
+        if type(record.event) is not type(event):
+            self._note(record, "another event follows", record.event, event, after=first.position)
+            return False
+        found = differences(record.event, event)
+        wording = [one for one in found if is_wording(event, one)]
+        found = [one for one in found if one not in wording]
+        if record.cause != cause:
+            found.append(Difference("/cause", record.cause, cause))
+        if record.at != first.at:
+            found.append(Difference("/at", record.at.isoformat(), first.at.isoformat()))
+        self.worded += bool(wording)
+        if found:
+            self._note(record, "differs", record.event, event, after=first.position, found=found)
+        return not found
+
+    def _adopt(self, records: list[Record]) -> None:
+        for record in records:
+            evolve(self.state, record)
+
+    def _note(
+        self,
+        record: Record,
+        why: str,
+        recorded: Event | None,
+        replayed: Event | None,
+        *,
+        after: int = 0,
+        found: Iterable[Difference] = (),
+    ) -> None:
+        place = after or record.position
+        self.found.append(Divergence(record.position, place, why, recorded, replayed, tuple(found)))
+
+    def report(self, run_id: str) -> Report:
+        """What was found in all."""
+        state = self.state
+        return Report(
+            run_id=run_id,
+            outcome=self._outcome(),
+            records=self.count,
+            divergences=tuple(self.found),
+            changed_parts=changed_parts(state.parts, self.program.digests),
+            worded_otherwise=self.worded,
+            open=tuple((place, type(one).__name__) for place, one in state.requests.items()),
+            reason=self.torn,
+        )
+
+    def _outcome(self) -> Outcome:
+        if self.torn:
+            return "cannot replay"
+        if len(self.found) > self.left_over:
+            return "diverged"
+        if self.found:
+            return "left over"
+        return "same" if self.state.end is not None else "same, unfinished"
+
+
+def changed_parts(recorded: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:
+    """The parts of the program whose digests differ, or that only one side has."""
+    return tuple(name for name in dict.fromkeys([*recorded, *now]) if recorded.get(name) != now.get(name))

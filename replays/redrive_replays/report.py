@@ -1,0 +1,86 @@
+"""What a replay found: the outcome, where recording and replay part, and what is still open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from redrive_events import Event, Json
+from redrive_replays.difference import ABSENT, Difference
+
+Outcome: TypeAlias = Literal["same", "same, unfinished", "diverged", "left over", "cannot replay"]
+
+EXIT: dict[Outcome, int] = {"same": 0, "same, unfinished": 0, "diverged": 1, "left over": 1, "cannot replay": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """One place where the recording is not what follows from the inputs before it.
+
+    ``recorded`` or ``replayed`` is None where only the other side has an event there. ``why`` says it in one clause.
+    """
+
+    position: int
+    input: int
+    why: str
+    recorded: Event | None
+    replayed: Event | None
+    differences: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one strict replay. Each divergence is seen from the recorded state before it."""
+
+    run_id: str
+    outcome: Outcome
+    records: int
+    divergences: tuple[Divergence, ...] = ()
+    changed_parts: tuple[str, ...] = ()
+    worded_otherwise: int = 0
+    open: tuple[tuple[int, str], ...] = ()
+    reason: str = ""
+
+    @property
+    def same(self) -> bool:
+        """Whether the replay was the recording, to the byte."""
+        return self.outcome in {"same", "same, unfinished"}
+
+    @property
+    def exit_code(self) -> int:
+        """0 the same, 1 a finding, 3 could not be replayed."""
+        return EXIT[self.outcome]
+
+    def data(self) -> dict[str, Json]:
+        """The report as plain data, for ``--json``; a side without a value has no key."""
+        return {
+            "run_id": self.run_id,
+            "outcome": self.outcome,
+            "records": self.records,
+            "reason": self.reason,
+            "changed_parts": list(self.changed_parts),
+            "worded_otherwise": self.worded_otherwise,
+            "open": [{"position": position, "request": name} for position, name in self.open],
+            "divergences": [_divergence(one) for one in self.divergences],
+        }
+
+
+def _divergence(one: Divergence) -> dict[str, Json]:
+    sides = {"recorded": one.recorded, "replayed": one.replayed}
+    data: dict[str, Json] = {"position": one.position, "input": one.input, "why": one.why}
+    data |= {side: msgspec.to_builtins(event) for side, event in sides.items() if event is not None}
+    data["differences"] = [_difference(each) for each in one.differences]
+    return data
+
+
+def _difference(one: Difference) -> dict[str, Json]:
+    values = {"recorded": one.recorded, "replayed": one.replayed}
+    return {"pointer": one.pointer} | {side: value for side, value in values.items() if value is not ABSENT}
+
+
+def worst(reports: Sequence[Report]) -> int:
+    """The exit code of several replays: the highest."""
+    return max((report.exit_code for report in reports), default=0)
