@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
-from redrive_engine.misfits import misfits, unspellable
+from redrive_engine.misfits import misfits
 from redrive_events import BadInput, Json, canonical
 
 _MAPS = ("properties", "$defs", "patternProperties")
@@ -49,7 +49,7 @@ class Arguments:
             self._model: type[BaseModel] = create_model(
                 tool, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields
             )
-            self.schema: Json = _untitled(self._model.model_json_schema())
+            self.schema: Json = _plain(self._model.model_json_schema())
         except PydanticUserError as error:
             raise TypeError(f"tool {tool}: an argument has a type that JSON cannot carry") from error
         self.schema.setdefault("properties", {})
@@ -61,15 +61,8 @@ class Arguments:
 
     def problems(self, arguments: Json) -> str:
         """Empty if ``arguments`` fit; else one line that a model can act on."""
-        if problem := unspellable(arguments):
-            return f"arguments: {problem}"
-        try:
-            self._read(arguments)
-        except ValidationError as error:
-            return misfits(error, arguments, self.schema, whole="arguments")
-        except Exception as error:  # noqa: BLE001 - a validator of the user's may raise anything, and it is no fit
-            return f"arguments: not allowed ({type(error).__name__})"
-        return ""
+        values = self._read(arguments)
+        return values if isinstance(values, str) else ""
 
     def bound(self, arguments: Json) -> tuple[list[object], dict[str, object]]:
         """Typed values, those by position and those by name.
@@ -77,17 +70,24 @@ class Arguments:
         Raises:
             BadInput: the arguments do not fit.
         """
-        if problem := self.problems(arguments):
-            raise BadInput(problem)
         values = self._read(arguments)
+        if isinstance(values, str):
+            raise BadInput(values)
         named = {name: getattr(values, field) for field, name in self._names.items()}
         return (
             [value for name, value in named.items() if name in self._by_position],
             {name: value for name, value in named.items() if name not in self._by_position},
         )
 
-    def _read(self, arguments: Json) -> BaseModel:
-        return self._model.model_validate_json(canonical(arguments), strict=True)
+    def _read(self, arguments: Json) -> BaseModel | str:
+        try:
+            return self._model.model_validate_json(canonical(arguments), strict=True)
+        except ValidationError as error:
+            return misfits(error, arguments, self.schema, whole="arguments")
+        except BadInput as error:
+            return f"arguments: {error.problem}"
+        except Exception as error:  # noqa: BLE001 - a validator of the user's may raise anything, and it is no fit
+            return f"arguments: not allowed ({type(error).__name__})"
 
 
 def _check(tool: str, parameter: inspect.Parameter, hints: dict[str, Any]) -> None:
@@ -104,18 +104,21 @@ def _check(tool: str, parameter: inspect.Parameter, hints: dict[str, Any]) -> No
         raise TypeError(f"tool {tool}: the Field of {name} belongs into its type: Annotated[…, Field(…)]")
 
 
-def _untitled(schema: Json) -> Json:
-    """Without the titles that are made from names: they tell a model nothing, and change with the library."""
+def _plain(schema: Json) -> Json:
+    """A schema that says the same in every process.
+
+    Titles made from names go, which tell a model nothing and change with the library; a set as default is sorted.
+    """
     if isinstance(schema, list):
-        return [_untitled(one) for one in schema]
+        return [_plain(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    return {
-        key: value
-        if key in _DATA
-        else {name: _untitled(one) for name, one in value.items()}
-        if key in _MAPS
-        else _untitled(value)
-        for key, value in schema.items()
-        if key != "title"
-    }
+    found: dict[str, Json] = {}
+    for key, value in schema.items():
+        if key in _MAPS:
+            found[key] = {name: _plain(one) for name, one in value.items()}
+        elif key == "default" and isinstance(value, list) and schema.get("uniqueItems"):
+            found[key] = sorted(value, key=canonical)
+        elif key != "title":
+            found[key] = value if key in _DATA else _plain(value)
+    return found

@@ -7,11 +7,13 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from redrive_events import BadInput, Json, canonical
+from redrive_events import Json, canonical
 
 PROBLEMS_MAX = 3
 PLACE_CHARS_MAX = 80
 CHOICES_MAX = 20
+
+_WANTED: Final = " is expected"
 
 _EXPECTED: Final[Mapping[str, Sequence[str]]] = {
     "a text is expected": ("string_type", "string_unicode", "string_sub_type", "bytes_type"),
@@ -76,11 +78,15 @@ def misfits(error: ValidationError, value: Json, schema: Json, *, whole: str) ->
     found: dict[str, list[str]] = {}
     for problem in error.errors(include_url=False, include_input=False):
         place = _place(problem["loc"], value, lacks_last=problem["type"] == "missing")
-        words = _words(problem["type"], problem.get("ctx") or {}, place, schema)
+        if problem["type"] == "extra_forbidden":
+            what = "argument" if whole == "arguments" and len(place) == 1 else "field"
+            words = f"no such {what}; there are: {_listed(_fields(schema, place[:-1])) or 'none'}"
+        else:
+            words = _words(problem["type"], problem.get("ctx") or {}, place, schema)
         known = found.setdefault(_spelled(place) or whole, [])
         if words not in known:
             known.append(words)
-    return "; ".join(f"{place}: {' or '.join(words)}" for place, words in list(found.items())[:PROBLEMS_MAX])
+    return "; ".join(f"{place}: {_joined(words)}" for place, words in list(found.items())[:PROBLEMS_MAX])
 
 
 def _place(location: Sequence[int | str], value: Json, *, lacks_last: bool) -> tuple[int | str, ...]:
@@ -93,6 +99,13 @@ def _place(location: Sequence[int | str], value: Json, *, lacks_last: bool) -> t
             continue
         place.append(step)
     return tuple(place)
+
+
+def _joined(words: Sequence[str]) -> str:
+    """What branches of a union want, in one clause."""
+    if all(one.endswith(_WANTED) for one in words):
+        return " or ".join(one.removesuffix(_WANTED) for one in words) + _WANTED
+    return ", or ".join(words)
 
 
 def _leads_on(value: Json, step: int | str) -> bool:
@@ -112,10 +125,8 @@ def _words(kind: str, context: Mapping[str, object], place: Sequence[int | str],
         return _WORDS[kind]
     if kind in _LIMITS:
         words, limit = _LIMITS[kind]
-        return words.format(context.get(limit))
-    if kind == "extra_forbidden":
-        what = "argument" if len(place) == 1 else "field"
-        return f"no such {what}; there are: {_listed(_fields(schema, place[:-1])) or 'none'}"
+        number = context.get(limit)
+        return words.format(number).removesuffix("s" if number == 1 else "")
     if kind in {"literal_error", "enum"} and (choices := _listed(_choices(schema, place))):
         return f"one of these is expected: {choices}"
     return f"not allowed ({kind})"
@@ -164,12 +175,3 @@ def _alternatives(schema: Json, root: Json, seen: set[str]) -> Iterator[dict[str
     for word in ("anyOf", "oneOf", "allOf"):
         for one in schema.get(word, ()):
             yield from _alternatives(one, root, seen)
-
-
-def unspellable(value: Json) -> str:
-    """Why ``value`` has no canonical spelling, in our words; empty if it has one."""
-    try:
-        canonical(value)
-    except BadInput as error:
-        return error.problem
-    return ""

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import UnionType
-from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Generic, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticUserError
 
 from redrive_engine.arguments import Arguments
-from redrive_engine.quantities import milliseconds, size_bytes
+from redrive_engine.contract import milliseconds
 from redrive_events import Effect, Json, digest
 
-P = ParamSpec("P")
-R = TypeVar("R")
 T = TypeVar("T")
+Function: TypeAlias = Callable[..., Any]
+
+_SIZE: Final = re.compile(r"(\d{1,9}) ?(B|kB|MB)", re.ASCII)
+_UNIT_BYTES: Final = {"B": 1, "kB": 1 << 10, "MB": 1 << 20}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ Reconcile = TypeVar("Reconcile", bound=Callable[[Call], object])
 class Tool:
     """A declaration, the function that acts, and the one that asks the authority; called, it is the plain function."""
 
-    def __init__(self, run: Callable[..., Any], declaration: Declaration, arguments: Arguments) -> None:
+    def __init__(self, run: Function, declaration: Declaration, arguments: Arguments) -> None:
         self.run, self.declaration, self.arguments = run, declaration, arguments
         self.result = _result(run, declaration.name)
         self.reconciler: Callable[[Call], object] | None = None
@@ -135,27 +138,28 @@ class Tool:
         return function
 
 
-def tool(  # noqa: PLR0913 - each is a fact about a tool, and all are optional
+def tool(
     *,
     effect: Effect = "write",
     source: str = "",
     object: str = "",  # noqa: A002 - the word of policies and events
     destination: str = "",
-    timeout: str | None = "30s",
-    output_max: str = "64kB",
+    timeout: str | timedelta | float | None = "30s",
+    output_max: str | int = "64kB",
     name: str | None = None,
-) -> Callable[[Callable[P, R]], Tool]:
+) -> Callable[[Function], Tool]:
     """Decorate a function, async or not, that a model may ask for.
 
     Its positional parameters are the model's, checked against their types; a keyword-only ``call`` is the engine's. Its
     docstring is what the model reads. A `write` acts on the world, so it is never repeated without being reconciled.
+    ``object`` and ``destination`` are names of arguments; ``output_max`` is a number of bytes, or a text like ``64kB``.
 
     Raises:
         TypeError: the function has parameters that a model could not fill.
         ValueError: ``timeout`` or ``output_max`` cannot be read.
     """
 
-    def declared(function: Callable[P, R]) -> Tool:
+    def declared(function: Function) -> Tool:
         known = name or function.__name__
         arguments = Arguments(function, known)
         for what, argument in (("object", object), ("destination", destination)):
@@ -170,7 +174,7 @@ def tool(  # noqa: PLR0913 - each is a fact about a tool, and all are optional
             object=object,
             destination=destination,
             timeout_ms=None if timeout is None else milliseconds(timeout),
-            output_max_bytes=size_bytes(output_max),
+            output_max_bytes=_size_bytes(output_max),
             problems=arguments.problems,
         )
         return Tool(function, declaration, arguments)
@@ -178,7 +182,15 @@ def tool(  # noqa: PLR0913 - each is a fact about a tool, and all are optional
     return declared
 
 
-def _result(function: Callable[..., object], tool: str) -> TypeAdapter[Any]:
+def _size_bytes(size: str | int) -> int:
+    found = _SIZE.fullmatch(size) if isinstance(size, str) else None
+    value = int(found[1]) * _UNIT_BYTES[found[2]] if found else size
+    if isinstance(value, str) or value <= 0:
+        raise ValueError(f"a size is more than 0, and written like 800B, 64kB (of 1024) or 2MB, not {size!r}")
+    return value
+
+
+def _result(function: Function, tool: str) -> TypeAdapter[Any]:
     """How what the function returns is written as JSON."""
     hint = get_type_hints(function, include_extras=True).get("return", Any)
     try:
