@@ -12,7 +12,13 @@ Json: TypeAlias = Any
 
 
 class _Block(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    gc=False,
+    tag_field="type",
 ):
     """A part of what was said."""
 

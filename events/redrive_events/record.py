@@ -16,7 +16,7 @@ RUN_ID = re.compile(r"[A-Za-z0-9._-]{1,80}(/[0-9]{1,9})*(@notes)?")
 NOTES = "@notes"
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """One line of the log.
 
     ``position`` counts 1, 2, 3 … in the run. ``cause`` is the position this one follows from, 0 where nothing in the

@@ -14,7 +14,7 @@ Predicate: TypeAlias = dict[str, Json]
 Dimension: TypeAlias = Literal["steps", "tokens", "wall_time", "tool_calls", "cost"]
 
 
-class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Recorded data: named fields only, and nothing that is not known."""
 
 

@@ -18,12 +18,18 @@ Verdict: TypeAlias = Literal["allow", "deny"]
 Grade: TypeAlias = Literal["full", "model-only", "verdicts-only", "view-only"]
 
 
-class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A part of an event."""
 
 
 class _Event(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="event"
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    gc=False,
+    tag_field="event",
 ):
     """Frozen, named fields only, and nothing that the vocabulary does not know."""
 
@@ -246,7 +252,7 @@ class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
 
 
 class DecisionMade(_Event, frozen=True, tag="decision_made"):
-    """The reply was read as a decision. The answer of a ``finish`` is the reply's text unless ``answer`` says otherwise."""
+    """The reply was read as a decision. The answer of a ``finish`` is the reply's text where ``answer`` is empty."""
 
     kind: Literal["call", "finish", "ask"]
     summary: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import chain
@@ -173,7 +174,10 @@ def _time_counts(state: RunState, event: Event) -> bool:
     """Time in which only people are awaited does not count, nor that between two workers."""
     if type(event) is LeaseGranted:
         return False
-    return not state.requests or any(type(request) is not PersonAsked for request in state.requests.values())
+    for request in state.requests.values():
+        if type(request) is not PersonAsked:
+            return True
+    return not state.requests
 
 
 def _started(state: RunState, event: RunStarted, position: int) -> None:
@@ -207,16 +211,20 @@ def _request(state: RunState, event: Request, position: int) -> None:
 def _model_asked(state: RunState, event: ModelAsked, position: int) -> None:
     _settle(state)
     state.requests[position] = event
-    said: dict[int, list[Message]] = {}
-    for message in state.messages[_first_new(state, event) :]:
-        said.setdefault(message.of, []).append(message)
-    new = (said.get(one, []) if isinstance(one, int) else [Message(one.role, one.text, 0)] for one in event.new)
+    said = _said(state, {one for one in event.new if isinstance(one, int)})
+    new = (said.get(one, ()) if isinstance(one, int) else (Message(one.role, one.text, 0),) for one in event.new)
     state.asked = [*state.asked[: event.kept], *chain.from_iterable(new)]
 
 
-def _first_new(state: RunState, event: ModelAsked) -> int:
-    """Where in the transcript the new messages of a request begin: it only grows, so the kept ones need no look."""
-    return event.kept if event.kept and all(message.of for message in state.asked[: event.kept]) else 0
+def _said(state: RunState, positions: set[int]) -> dict[int, deque[Message]]:
+    """The messages that come from ``positions``: sought from the end, since what is new is what was said last."""
+    said: dict[int, deque[Message]] = {}
+    for message in reversed(state.messages):
+        if message.of in positions:
+            said.setdefault(message.of, deque()).appendleft(message)
+        elif len(said) == len(positions):
+            break
+    return said
 
 
 def _replied(state: RunState, event: ModelReplied, position: int) -> None:
