@@ -250,7 +250,7 @@ class Contract(_Written):
         try:
             return cls(**file.data)
         except Misfit as misfit:
-            raise file.refusal(misfit) from None
+            raise file.refusal(misfit, named=True) from None
 
     def terms(self) -> Terms:
         """The recorded form: units resolved, predicates in one form, names in the order in which they are stored."""

@@ -51,10 +51,10 @@ class TomlFile:
             line = int(found[1]) if found and found[1] else len(_lines(source))
             raise BadInput(f"not TOML: {_AT_LINE.sub('', problem)}", place=f"{name}:{line}") from error
 
-    def refusal(self, misfit: Misfit) -> BadInput:
-        """The problem with the line of this file at which it stands."""
+    def refusal(self, misfit: Misfit, *, named: bool = False) -> BadInput:
+        """The problem with the line of this file at which it stands, and by wish the name of what stands there."""
         place = f"{self.name}:{self.line_of(*misfit.path)}" if misfit.path else self.name
-        return BadInput(misfit.problem, place=place)
+        return BadInput(misfit.problem, place=f"{place}: {'.'.join(map(str, misfit.path))}" if named else place)
 
     def line_of(self, *path: str | int) -> int:
         """The line on which the statement begins that brings what stands at ``path``.

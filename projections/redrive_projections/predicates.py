@@ -21,6 +21,8 @@ MISSING: Final = _Missing()
 
 def same(left: Json, right: Json) -> bool:
     """Whether two JSON values are equal: 1 is 1.0, but true is not 1."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right
     if _number(left) and _number(right):
         return bool(left == right)
     return type(left) is type(right) and canonical(left) == canonical(right)
@@ -88,6 +90,10 @@ def problem_of(predicate: object) -> str | None:
             return f"{limit!r} is no regular expression"
         if operator in {"one_of", "not_one_of"} and not isinstance(limit, list | tuple):
             return f"{operator} takes a list"
+        if operator in {"at_most", "at_least"} and not _number(limit):
+            return f"{operator} takes a number"
+        if operator == "known" and not isinstance(limit, bool):
+            return "known takes true or false"
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -54,7 +55,7 @@ def scope_readings(scope: Mapping[str, Predicate], arguments: Json) -> tuple[Sco
 def _compared(path: str, operator: str, limit: Json, value: Json) -> ScopeReading:
     try:
         found = compare(operator, value, limit)
-    except BadInput:  # what has no canonical spelling can be compared with nothing
+    except (BadInput, KeyError, re.error):  # what has no canonical spelling, or a predicate of another version
         found = None
     path = spelled(("arguments", *split(path)))
     read = Reading(path=path, operator=operator, value=recordable(value), limit=limit)

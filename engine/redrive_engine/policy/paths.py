@@ -16,7 +16,8 @@ Path: TypeAlias = tuple[str, ...]
 Getter: TypeAlias = Callable[[Question], Json]
 
 # In the order in which they are looked at: the cheapest first.
-FIELDS = ("tool", "effect", "principal", "tenant", "object", "destination")
+TEXTS = ("tool", "effect", "principal", "tenant")
+FIELDS = (*TEXTS, "object", "destination")
 TABLES = ("arguments", "facts")
 
 _NAME = r'"[^"]+"|[^."]+'
@@ -52,6 +53,8 @@ def value_at(value: Json, path: Path) -> Json:
 
 def getter(path: Path) -> Getter:
     """How a question is asked for what stands at ``path``."""
+    if path == ("effect",):
+        return _effect
     if len(path) == 1:
         return attrgetter(path[0])
     table, name, *rest = path
@@ -64,6 +67,11 @@ def getter(path: Path) -> Getter:
         return lambda question: _named(question.arguments, name)
     whole = (name, *deeper)
     return lambda question: value_at(question.arguments, whole)
+
+
+def _effect(question: Question) -> Json:
+    """What is not known to be a read is judged as a write."""
+    return "read" if question.effect == "read" else "write"
 
 
 def _named(arguments: Json, name: str) -> Json:

@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from redrive_engine.policy.paths import Getter, getter, spelled
+from redrive_engine.policy.paths import TEXTS, Getter, getter, spelled
 from redrive_engine.policy.question import NOT_ALLOWED, Question, Ruling
 from redrive_engine.policy.written import Clause, WrittenRule, is_reference, path_of, rules_of
 from redrive_engine.toml_file import Misfit, TomlFile
 from redrive_events import BadInput, Json, Reading, canonical, digest
 from redrive_projections import MISSING, OPERATORS
 
-Test: TypeAlias = Callable[[Json, Json], bool | None]
+Holds: TypeAlias = Callable[[Question], bool | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     """A clause, ready to be looked at: ``limit`` is the operand where ``resolve`` has nothing to resolve."""
 
+    holds: Holds
     path: str
     operator: str
     get: Getter
-    test: Test
     limit: Json
     resolve: Getter | None
     references: tuple[tuple[str, Getter], ...]
@@ -95,22 +95,13 @@ class RulesPolicy:
         for rule in self._rules:
             sure = True
             for clause in rule.clauses:
-                found = _outcome(clause, question)
+                found = clause.holds(question)
                 if found is False:
                     break
                 sure = sure and found is True
             else:
                 return _ruling(rule, question) if sure else _undecided(rule, question)
         return Ruling("deny", "no rule", "no rule matches", NOT_ALLOWED)
-
-
-def _outcome(clause: _Compiled, question: Question) -> bool | None:
-    value = clause.get(question)
-    limit = clause.limit if clause.resolve is None else clause.resolve(question)
-    try:
-        return clause.test(value, limit)
-    except BadInput:  # what has no canonical spelling can be compared with nothing
-        return None
 
 
 def _ruling(rule: _Rule, question: Question) -> Ruling:
@@ -120,7 +111,7 @@ def _ruling(rule: _Rule, question: Question) -> Ruling:
 
 
 def _undecided(rule: _Rule, question: Question) -> Ruling:
-    doubtful = next(clause for clause in rule.clauses if _outcome(clause, question) is None)
+    doubtful = next(clause for clause in rule.clauses if clause.holds(question) is None)
     sides = ((doubtful.path, doubtful.get), *doubtful.references)
     missing = next((path for path, get in sides if get(question) is MISSING), None)
     reason = f"{missing} is missing" if missing else f"{doubtful.path} cannot be compared ({doubtful.operator})"
@@ -132,16 +123,16 @@ def _readings(rule: _Rule, question: Question) -> tuple[Reading, ...]:
 
 
 def _reading(clause: _Compiled, question: Question) -> Reading:
-    limit = clause.limit if clause.resolve is None else clause.resolve(question)
-    return Reading(
-        path=clause.path, operator=clause.operator, value=recordable(clause.get(question)), limit=recordable(limit)
-    )
+    limit = clause.limit if clause.resolve is None else recordable(clause.resolve(question))
+    return Reading(path=clause.path, operator=clause.operator, value=recordable(clause.get(question)), limit=limit)
 
 
 def recordable(value: Json) -> Json:
     """``value`` as a reading holds it; None where there is none, or none that a record could spell."""
     if value is MISSING:
         return None
+    if isinstance(value, str) and value.isascii():
+        return value
     try:
         canonical(value)
     except BadInput:
@@ -152,16 +143,29 @@ def recordable(value: Json) -> Json:
 def _compiled(clause: Clause) -> _Compiled:
     limit, resolve = _operand(clause.operand)
     references = tuple((spelled(path_of(text)), getter(path_of(text))) for text in _references(clause.operand))
-    test = _known if clause.operator == "known" else _present(OPERATORS[clause.operator])
-    return _Compiled(spelled(clause.path), clause.operator, getter(clause.path), test, limit, resolve, references)
+    get = getter(clause.path)
+    holds = _holds(clause, get, limit, resolve)
+    return _Compiled(holds, spelled(clause.path), clause.operator, get, limit, resolve, references)
 
 
-def _known(value: Json, limit: Json) -> bool:
-    return (value is not MISSING) is bool(limit)
+def _holds(clause: Clause, get: Getter, limit: Json, resolve: Getter | None) -> Holds:
+    """Whether the clause holds for a question; None where that cannot be said."""
+    if clause.operator == "known":
+        return lambda question: (get(question) is not MISSING) is limit
+    if clause.path[0] in TEXTS and clause.operator == "is" and isinstance(limit, str):
+        return lambda question: bool(get(question) == limit)
+    test = OPERATORS[clause.operator]
 
+    def holds(question: Question) -> bool | None:
+        value, against = get(question), limit if resolve is None else resolve(question)
+        if value is MISSING or against is MISSING:
+            return None
+        try:
+            return test(value, against)
+        except BadInput:  # what has no canonical spelling can be compared with nothing
+            return None
 
-def _present(test: Test) -> Test:
-    return lambda value, limit: None if value is MISSING or limit is MISSING else test(value, limit)
+    return holds
 
 
 def _references(operand: Json) -> list[str]:
