@@ -83,18 +83,19 @@ def problem_of(predicate: object) -> str | None:
     """What is wrong with ``predicate`` as data, in one clause; None if nothing is."""
     if not isinstance(predicate, dict) or not predicate:
         return "a predicate is a table of operators"
-    for operator, limit in predicate.items():
-        if operator != "known" and operator not in OPERATORS:
-            return f"no operator {operator!r}; there are {', '.join([*OPERATORS, 'known'])}"
-        if operator == "matches" and not _is_pattern(limit):
-            return f"{limit!r} is no regular expression"
-        if operator in {"one_of", "not_one_of"} and not isinstance(limit, list | tuple):
-            return f"{operator} takes a list"
-        if operator in {"at_most", "at_least"} and not _number(limit):
-            return f"{operator} takes a number"
-        if operator == "known" and not isinstance(limit, bool):
-            return "known takes true or false"
-    return None
+    return next(filter(None, (_problem(operator, limit) for operator, limit in predicate.items())), None)
+
+
+def _problem(operator: object, limit: Json) -> str | None:
+    if operator != "known" and operator not in OPERATORS:
+        return f"no operator {operator!r}; there are {', '.join([*OPERATORS, 'known'])}"
+    if operator == "matches":
+        return None if _is_pattern(limit) else f"{limit!r} is no regular expression"
+    if operator in {"one_of", "not_one_of"}:
+        return None if isinstance(limit, list | tuple) else f"{operator} takes a list"
+    if operator in {"at_most", "at_least"}:
+        return None if _number(limit) else f"{operator} takes a number"
+    return "known takes true or false" if operator == "known" and not isinstance(limit, bool) else None
 
 
 def _is_pattern(text: object) -> bool:

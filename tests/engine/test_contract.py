@@ -285,7 +285,7 @@ def test_a_contract_in_a_file(tmp_path: Path) -> None:
     [
         ("steps = 6", "steps = 0", "contract.toml:12: budget.steps: must be more than 0"),
         ("'ord_", "'(ord_", r"contract.toml:5: tools.find_order.order_id: '(ord_\\d+' is no regular expression"),
-        ("[done]", "[doen]", "contract.toml:8: doen: no such field; there are tools, "),
+        ("[done]", "[facts]", "contract.toml:8: facts: no such field; there are tools, "),
         ("refund = {}", "refund = ", "contract.toml:6: not TOML: Invalid value"),
         ("known = true", "known = 1", "contract.toml:9: done.refunded: known takes true or false"),
     ],
