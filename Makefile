@@ -34,7 +34,7 @@ demo: $(READY)
 	$(BIN)/redrive demo
 
 bench: $(READY)
-	$(BIN)/pytest -q benchmarks
+	$(BIN)/python -m benchmarks
 
 format: $(READY)
 	$(BIN)/ruff check --quiet --fix-only .

@@ -1,0 +1,14 @@
+"""Print the figures of this machine, this minute."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from benchmarks import appending, replaying
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    for subject in (appending, replaying):
+        for figure in subject.figures(folder):
+            print(figure, flush=True)

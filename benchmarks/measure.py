@@ -1,0 +1,48 @@
+"""Timing by alternated slices: the machine's moods hit subject and limit alike, so their ratio can be believed."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Work = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table: seconds a unit of the subject and of its limit, and the median of their paired ratios."""
+
+    name: str
+    limit: str
+    units: int
+    subject_s: float
+    limit_s: float
+    ratio: float
+
+    def __str__(self) -> str:
+        each, raw = (1e6 * seconds / self.units for seconds in (self.subject_s, self.limit_s))
+        return f"{self.name:<44} {each:>10.2f} µs   {self.limit:<34} {raw:>10.2f} µs   {self.ratio:>6.2f} x"
+
+
+def compared(name: str, subject: Work, limit_name: str, limit: Work, *, units: int = 1, rounds: int = 15) -> Figure:
+    """Run both in turn, ``rounds`` times; each does ``units`` of its work in one slice."""
+    subject(), limit()
+    pairs = [(_seconds(subject), _seconds(limit)) for _ in range(rounds)]
+    return Figure(
+        name=name,
+        limit=limit_name,
+        units=units,
+        subject_s=statistics.median(one for one, _ in pairs),
+        limit_s=statistics.median(raw for _, raw in pairs),
+        ratio=statistics.median(one / raw for one, raw in pairs),
+    )
+
+
+def _seconds(work: Work) -> float:
+    gc.collect()
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
