@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -14,6 +15,7 @@ from redrive_events.record import Record
 _encoder = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder(Record)
 _json = msgspec.json.Decoder()
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 # `{"at":"2026-01-01T00:00:00` is the beginning of every line: the keys are sorted, and `at` is the first.
 _SECONDS_END = len('{"at":"2026-01-01T00:00:00')
@@ -63,8 +65,23 @@ def decode(line: bytes, *, run_id: str = "", position: int = 0) -> Record:
     """
     try:
         return _decoder.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise UnknownEvent(str(error), run_id=run_id, position=position) from error
+
+
+def decode_all(run_id: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[Record]:
+    """Read the lines of a run, each given with its position.
+
+    Raises:
+        UnknownEvent: a line is not a record of this vocabulary.
+    """
+    read = _decoder.decode
+    for position, line in lines:
+        try:
+            record = read(line)
+        except _UNREADABLE as error:
+            raise UnknownEvent(str(error), run_id=run_id, position=position) from error
+        yield record
 
 
 def time_of(line: bytes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from redrive_events.record import Record, check_run_id
@@ -45,16 +45,23 @@ class EventLog(Protocol):
     """Append-only. A position counts from 1; 0 means before the first. Every store keeps the same contract suite."""
 
     def append(self, run_id: str, records: Sequence[Record], *, expected: int) -> None:
-        """Write all of ``records`` or none, durably. The same records again are no second append, and no error.
+        """Write all of ``records`` or none, durably: one or more whole appends.
+
+        Appends that are there already, byte for byte, are no second append and no error; those behind them are written.
 
         Raises:
-            StaleAppend: the run is not at ``expected``.
-            ValueError: the records do not follow each other (run, positions, times, ``left``).
+            StaleAppend: the run is not at ``expected``, or other records stand there.
+            ValueError: the records do not follow each other or the run (positions, times, ``left``).
+            BadInput: a record holds what has no canonical spelling.
         """
         ...
 
     def append_all(self, batches: Iterable[Batch]) -> None:
-        """Write all batches or none, in one transaction; each as by `append`."""
+        """Write all batches or none, in one transaction; each as by `append`.
+
+        ``batches`` may be of any length, and may read this log, which still looks as before. If it raises, nothing is
+        written.
+        """
         ...
 
     def head(self, run_id: str) -> Head:
@@ -107,16 +114,16 @@ def check_batch(run_id: str, records: Sequence[Record], *, expected: int) -> Non
     check_run_id(run_id)
     if not records:
         raise ValueError("an append has at least one record")
-    still = 0
+    still, last = 0, records[0].at
     for number, record in enumerate(records, start=expected + 1):
-        if record.run_id != run_id or record.position != number:
+        if record.position != number or record.run_id != run_id:
             raise ValueError(f"expected {run_id} position {number}, got {record.run_id} position {record.position}")
-        if record.at.utcoffset() != timedelta(0):
+        if record.at.tzinfo is not UTC and record.at.utcoffset() != timedelta(0):
             raise ValueError(f"position {number}: the time is not UTC")
         if still and record.left != still - 1:
             raise ValueError(f"position {number}: {still - 1} records of the append are left, not {record.left}")
-        if number > expected + 1 and record.at < records[number - expected - 2].at:
+        if record.at < last:
             raise ValueError(f"position {number}: the time falls")
-        still = record.left
+        still, last = record.left, record.at
     if still:
         raise ValueError(f"{still} records of the append are missing")

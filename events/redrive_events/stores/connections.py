@@ -33,7 +33,7 @@ SCHEMA = (
         digest BLOB NOT NULL,
         line BLOB NOT NULL,
         run INTEGER NOT NULL AS (id >> 32) VIRTUAL,
-        position INTEGER NOT NULL AS (id & 4294967295) VIRTUAL
+        position INTEGER NOT NULL AS (id & 0xFFFFFFFF) VIRTUAL
     )""",
     """CREATE TABLE appends (
         last_offset INTEGER PRIMARY KEY,
@@ -97,41 +97,37 @@ class Connections:
             if not must_exist:
                 self._make_file()
             self._look()
-            with self.telling():
-                db = self._open()
-                try:
-                    self._recognise(db, must_exist=must_exist)
-                except BaseException:
-                    db.close()
-                    raise
-        self._idle.append(db)
+            try:
+                if not must_exist:
+                    self._lay_out()
+                self._recognise()
+            except BaseException:
+                self.close()
+                raise
 
     @contextmanager
-    def lent(self) -> Iterator[sqlite3.Connection]:
-        """A connection for the time being, in autocommit; SQLite's own troubles come out as one of ours."""
+    def lent(self, *, writing: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection for the time being; SQLite's own troubles come out as one of ours.
+
+        With ``writing`` it is in a transaction in which nobody else writes: durable at the end, undone by an exception.
+        """
         if self._closed:
             raise LogUnusable(str(self._path), "it was closed")
         if os.getpid() != self._process:
             raise LogUnusable(str(self._path), "it was opened before a fork; each process opens it anew")
-        with self.telling():
-            try:
-                db = self._idle.pop()
-            except IndexError:
-                db = self._open()
-            try:
-                yield db
-            finally:
-                self._idle.append(db)
-                if self._closed:
-                    self.close()
-
-    @contextmanager
-    def telling(self) -> Iterator[None]:
-        """SQLite's own troubles come out as one of ours, in one line."""
+        db = None
         try:
-            yield
+            db = self._taken()
+            if writing:
+                db.execute("BEGIN IMMEDIATE")
+            yield db
+            if writing:
+                db.execute("COMMIT")
         except sqlite3.Error as error:
             raise self._told(error) from error
+        finally:
+            if db is not None:
+                self._given_back(db)
 
     def close(self) -> None:
         """Close all connections; one that is lent is closed when it comes back."""
@@ -140,6 +136,23 @@ class Connections:
             with suppress(IndexError):
                 while True:
                     self._idle.pop().close()
+
+    def _taken(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._open()
+
+    def _given_back(self, db: sqlite3.Connection) -> None:
+        if db.in_transaction:
+            try:
+                db.execute("ROLLBACK")
+            except sqlite3.Error:
+                db.close()
+                return
+        self._idle.append(db)
+        if self._closed:
+            self.close()
 
     def _told(self, error: sqlite3.Error) -> RedriveError:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
@@ -186,33 +199,24 @@ class Connections:
         db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         return db
 
-    def _recognise(self, db: sqlite3.Connection, *, must_exist: bool) -> None:
-        if not must_exist and _blank(db):
+    def _lay_out(self) -> None:
+        with self.lent() as db:
+            if not _blank(db):
+                return
             # WAL stands in the file's header, and cannot be set inside a transaction.
             db.execute("PRAGMA journal_mode = WAL")
-            with writing(db):
-                if _blank(db):
-                    for statement in SCHEMA:
-                        db.execute(statement)
-        if _number(db, "application_id") != APPLICATION:
+        with self.lent(writing=True) as db:
+            for statement in SCHEMA if _blank(db) else ():
+                db.execute(statement)
+
+    def _recognise(self) -> None:
+        with self.lent() as db:
+            application, version = _number(db, "application_id"), _number(db, "user_version")
+        if application != APPLICATION:
             raise BadInput("not a Redrive log", place=str(self._path))
-        if (version := _number(db, "user_version")) > FORMAT_VERSION:
-            raise NewerFormat(
-                f"format version {version}, and this program reads up to {FORMAT_VERSION}", place=str(self._path)
-            )
-
-
-@contextmanager
-def writing(db: sqlite3.Connection) -> Iterator[None]:
-    """One transaction, in which nobody else writes; undone by any exception."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+        if version > FORMAT_VERSION:
+            problem = f"format version {version}, and this program reads up to {FORMAT_VERSION}"
+            raise NewerFormat(problem, place=str(self._path))
 
 
 def _blank(db: sqlite3.Connection) -> bool:

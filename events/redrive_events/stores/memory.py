@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 
-from redrive_events.codec import decode
+from redrive_events.codec import decode, decode_all
 from redrive_events.log import Batch, Head, Lease, StoredLine
 from redrive_events.record import Record
 from redrive_events.stores.sealing import UNBEGUN, Tip, granted, sealed, spelled
@@ -37,8 +37,7 @@ class MemoryLog:
 
     def read(self, run_id: str, *, after: int = 0) -> Iterator[Record]:
         """Records of the run in order, see `EventLog.read`."""
-        for position, _, line in self.lines(run_id, after=after):
-            yield decode(line, run_id=run_id, position=position)
+        return decode_all(run_id, ((position, line) for position, _, line in self.lines(run_id, after=after)))
 
     def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
         """The same records as stored bytes, see `EventLog.lines`."""

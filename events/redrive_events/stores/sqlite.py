@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from redrive_events.codec import decode
+from redrive_events.codec import decode, decode_all
 from redrive_events.log import Batch, Head, Lease, StoredLine
 from redrive_events.record import Record
-from redrive_events.stores.connections import Connections, writing
+from redrive_events.stores.connections import Connections
 from redrive_events.stores.sealing import UNBEGUN, Sealed, Tip, granted, sealed, spelled
 
 PAGE = 512
@@ -26,11 +26,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD = "SELECT position, digest FROM runs WHERE run_id = ?"
 _TIP = "SELECT run, position, digest, at FROM runs WHERE run_id = ?"
 _RUNS = "SELECT run, run_id, position, digest FROM runs WHERE run > ? ORDER BY run LIMIT ?"
-_LINES = """
-    SELECT id & 4294967295, digest, line FROM events
-    WHERE id > (SELECT (run << 32) + ? FROM runs WHERE run_id = ?)
-      AND id < (SELECT (run + 1) << 32 FROM runs WHERE run_id = ?)
-    ORDER BY id LIMIT ?"""
+_BEHIND = """
+    FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
+    WHERE run_id = ? ORDER BY id LIMIT ?"""
+_LINES = "SELECT id & 0xFFFFFFFF, events.digest, line" + _BEHIND
+_RECORDS = "SELECT id & 0xFFFFFFFF, line" + _BEHIND
 _ALL = """
     SELECT last_offset - last_id + id AS offset, run_id, events.position, line
     FROM appends CROSS JOIN events ON id > last_id - min(count, last_offset - ?) AND id <= last_id
@@ -63,7 +63,7 @@ class SqliteLog:
             pending.flush()
 
     def append_all(self, batches: Iterable[Batch]) -> None:
-        """Write all batches or none, see `EventLog.append_all`; ``batches`` may read this log, but not write to it."""
+        """Write all batches or none, see `EventLog.append_all`."""
         with self._transaction() as db:
             pending = _Pending(db)
             for batch in batches:
@@ -78,15 +78,13 @@ class SqliteLog:
 
     def read(self, run_id: str, *, after: int = 0) -> Iterator[Record]:
         """Records of the run in order, see `EventLog.read`."""
-        for position, _, line in self.lines(run_id, after=after):
-            yield decode(line, run_id=run_id, position=position)
+        for page in self._pages(_RECORDS, run_id, after):
+            yield from decode_all(run_id, page)
 
     def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
         """The same records as stored bytes, see `EventLog.lines`."""
-        after = max(after, 0)
-        while page := self._rows(_LINES, min(after, POSITION_MAX), run_id, run_id, PAGE):
+        for page in self._pages(_LINES, run_id, after):
             yield from map(StoredLine._make, page)
-            after = page[-1][0]
 
     def read_all(self, *, after: int = 0) -> Iterator[tuple[int, Record]]:
         """All records of all runs, see `EventLog.read_all`."""
@@ -123,6 +121,15 @@ class SqliteLog:
         """Let go of the file; a thread that is reading or writing finishes first."""
         self._connections.close()
 
+    def _pages(self, query: str, run_id: str, after: int) -> Iterator[list[tuple[Any, ...]]]:
+        after = max(after, 0)
+        full = run_id.isascii()  # no other id can be in the log, and SQLite takes no lone surrogate
+        while full:
+            page = self._rows(query, min(after, POSITION_MAX), run_id, PAGE)
+            yield page
+            full = len(page) == PAGE
+            after += PAGE
+
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """A whole page at once: no cursor stays open while the caller works, and each page is one moment of the log."""
         with self._connections.lent() as db:
@@ -135,7 +142,7 @@ class SqliteLog:
                 raise RuntimeError("an append inside an append to the same log")
             self._writing = True
             try:
-                with self._connections.lent() as db, writing(db):
+                with self._connections.lent(writing=True) as db:
                     yield db
             finally:
                 self._writing = False
@@ -198,4 +205,4 @@ class _Pending:
 
     def _stored(self, run_id: str, after: int, count: int) -> list[bytes]:
         self._write_events()
-        return [line for _, _, line in self._db.execute(_LINES, (after, run_id, run_id, count)).fetchall()]
+        return [line for _, line in self._db.execute(_RECORDS, (after, run_id, count)).fetchall()]
