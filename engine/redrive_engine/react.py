@@ -105,7 +105,7 @@ def replied(program: Program, s: RunState, event: ModelReplied) -> Follows:
     decision = program.dialect.read(event.content)
     if isinstance(decision, Unreadable):
         yield ReplyRefused(reason=decision.reason, text=decision.text)
-        if s.unreadable == program.terms.quotas.unreadable:
+        if reached(s.unreadable, program.terms.quotas.unreadable):
             yield StopDecided(status="failed", reason=f"{s.unreadable} unreadable replies in a row")
     elif decision.calls:
         yield from called(program, s, decision)
@@ -164,7 +164,7 @@ def tool_called(program: Program, s: RunState, call: Call) -> ToolCalled:
 
 def failed(program: Program, s: RunState, event: ModelFailed) -> Follows:
     """A failure that may pass is asked again within the quota; another ends the run."""
-    if not event.retryable or s.model_failed == program.terms.quotas.model_failed:
+    if not event.retryable or reached(s.model_failed, program.terms.quotas.model_failed):
         yield StopDecided(status="failed", reason=f"model: {event.kind}")
 
 
@@ -265,6 +265,11 @@ def ended(program: Program, s: RunState, stop: StopDecided) -> RunEnded:
         answer=(worded(template, s.facts) if template else s.answer) if own else None,
         claims=claims(template, s.facts) if own else (),
     )
+
+
+def reached(count: int, quota: int | None) -> bool:
+    """Whether failures in a row have reached their quota; None is no limit."""
+    return quota is not None and count >= quota
 
 
 def done(program: Program) -> StopDecided:
