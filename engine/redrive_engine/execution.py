@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import inspect
+import math
 import threading
 import unicodedata
 from collections.abc import Awaitable, Callable
@@ -119,8 +120,19 @@ def _returned(tool: Tool, value: object) -> Outcome:
         value = value.value
     if isinstance(value, str):
         return _outcome(tool, "ok", str.__str__(value), source=source)
-    plain = tool.result.dump_python(_whole(value), mode="json", warnings=False)
+    value = _whole(value)
+    if not _finite(tool.result.dump_python(value, warnings=False)):  # as JSON it may be null without a word
+        raise BadInput("NaN and Infinity are no JSON numbers")
+    plain = tool.result.dump_python(value, mode="json", warnings=False)
     return _outcome(tool, "ok", canonical(_whole(plain)).decode(), media_type="application/json", source=source)
+
+
+def _finite(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(map(_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _outcome(

@@ -120,6 +120,7 @@ class Tool:
     """A declaration, the function that acts, and the one that asks the authority; called, it is the plain function."""
 
     def __init__(self, run: Function, declaration: Declaration, arguments: Arguments) -> None:
+        self.__name__: str = run.__name__
         self.run, self.declaration, self.arguments = run, declaration, arguments
         self.result = _result(run, declaration.name)
         self.reconciler: Callable[[Call], object] | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from redrive_engine.misfits import misfits
@@ -133,19 +133,18 @@ def plain(value: object) -> Json:
     Raises:
         BadInput: there is no JSON for it.
     """
-    return parse_json(canonical(_ordered(value)))
+    # Python's mode keeps what JSON's mode would hide: sets, and the numbers that JSON does not have.
+    return parse_json(canonical(_ordered(_ANY.dump_python(value, warnings=False))))
 
 
 def _ordered(value: Any) -> Json:
-    if isinstance(value, BaseModel):
-        value = value.model_dump()
     if isinstance(value, Mapping):
         return {_key(key): _ordered(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_ordered(one) for one in value]
     if isinstance(value, set | frozenset):
         return sorted(map(_ordered, value), key=canonical)
-    return _ANY.dump_python(value, mode="json", warnings=False)
+    return value if isinstance(value, float) else _ANY.dump_python(value, mode="json", warnings=False)
 
 
 def _key(key: object) -> str:
