@@ -146,6 +146,7 @@ NESTED: dict[str, Any] = {
     "a.b": 1,
     "copy": "ord_7",
     "note": "$x",
+    "odd": {"a": float("nan")},
 }
 
 
@@ -182,6 +183,7 @@ NESTED: dict[str, Any] = {
         pytest.param("facts.limit = { at_least = 5, at_most = 5 }", True, id="two operators"),
         pytest.param("arguments.copy = { matches = 'ord' }", False, id="a pattern matches as a whole"),
         pytest.param("facts.limit = true", False, id="a number is no truth"),
+        pytest.param("arguments.odd = { is_not = { a = 1 } }", None, id="what JSON cannot spell"),
         pytest.param("facts.nothing = { known = true }", True, id="null is something"),
     ],
 )
@@ -429,6 +431,7 @@ def test_what_no_recorded_policy_may_be(data: Json, problem: str) -> None:
         pytest.param("money goes", "Money goes", False, True, id="a reason"),
         pytest.param('effect = "read"', 'effect = { is = "read" }', False, True, id="another spelling of the same"),
         pytest.param("5_000", "5_001", True, True, id="a limit"),
+        pytest.param('then = "deny"', 'then = "deny"\ntext = "No."', True, True, id="what the model reads"),
         pytest.param("small sums", "Small sums", True, True, id="a name, which verdicts bear"),
         pytest.param("looking is free", "looking is free", False, False, id="nothing"),
     ],
