@@ -22,7 +22,10 @@ RULES = 0
 
 @dataclass(frozen=True)
 class Program:
-    """An agent's pure half. ``tools`` None stands for any tool: the permissive program of an import."""
+    """An agent's pure half. ``tools`` None stands for any tool: the permissive program of an import.
+
+    ``told`` is what the model of an import was told of its tools, as the trace has it.
+    """
 
     name: str
     version: str
@@ -31,6 +34,7 @@ class Program:
     tools: Mapping[str, Declaration] | None = None
     verifiers: Sequence[Verifier] = ()
     policy: Policy | None = None
+    told: Sequence[Json] = ()
     dialects: Mapping[str, Dialect] = field(default_factory=lambda: DIALECTS)
 
     def __post_init__(self) -> None:
@@ -56,7 +60,7 @@ class Program:
     @cached_property
     def rest(self) -> bytes:
         """What of a request is no message, in canonical bytes: model, parameters, tools."""
-        schemas = {name: tool.schema for name, tool in sorted((self.tools or {}).items())}
+        schemas: Json = self.told or {name: tool.schema for name, tool in sorted((self.tools or {}).items())}
         return canonical({"model": self.terms.model, "parameters": self.terms.parameters, "tools": schemas})
 
     @cached_property
@@ -68,6 +72,8 @@ class Program:
         }
         if self.prompt:
             parts["prompt"] = Part(digest=digest(self.prompt), data=list(self.prompt))
+        if self.told:
+            parts["tools"] = Part(digest=digest(self.told), data=list(self.told))
         if self.policy is not None:
             parts["policy"] = Part(digest=self.policy.wording, data=self.policy.data)
         for name, tool in sorted((self.tools or {}).items()):
@@ -84,9 +90,15 @@ class Program:
 
 def permissive(started: RunStarted) -> Program:
     """The program of a run whose own is not known: what was recorded as data, any tool granted, nothing verified."""
-    prompt = started.parts.get("prompt")
+    prompt, told = started.parts.get("prompt"), started.parts.get("tools")
     terms = msgspec.structs.replace(started.contract, tools=None, exclude={})
-    return Program(started.agent, started.version, terms, prompt=tuple(prompt.data) if prompt else ())
+    return Program(
+        started.agent,
+        started.version,
+        terms,
+        prompt=tuple(prompt.data) if prompt else (),
+        told=tuple(told.data) if told else (),
+    )
 
 
 def source_digest(text: str) -> str:

@@ -119,12 +119,16 @@ class RunStarted(_Event, frozen=True, tag="run_started"):
 
 
 class MessageReceived(_Event, frozen=True, tag="message_received"):
-    """Somebody spoke into the run. Empty content says only "go on"; after the ``last`` message the run may end."""
+    """Somebody spoke into the run. Empty content says only "go on"; after the ``last`` message the run may end.
+
+    ``before`` is the call in front of whose response a trace has these words; 0 stands for behind all responses.
+    """
 
     actor: Literal["user", "operator", "agent", "tool"]
     content: Content
     last: bool = False
     role: str = ""
+    before: int = 0
 
 
 class CancelRequested(_Event, frozen=True, tag="cancel_requested"):

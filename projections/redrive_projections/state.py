@@ -130,9 +130,24 @@ class RunState(msgspec.Struct):
         """The responses to the calls of the last reply, in reply order; only those that say something."""
         return (call.response for call in self.calls.values() if call.response and call.response.content is not None)
 
+    def coming(self) -> list[Message]:
+        """What joins the transcript with the next request: responses in reply order, then what was said meanwhile.
+
+        A recorded transcript (view ``recorded``) has its responses as they came, and words in front of them.
+        """
+        if self.terms.view != "recorded":
+            return [*self.turn(), *self.waiting]
+        came = sorted((call for call in self.calls.values() if call.response), key=lambda call: call.observed)
+        numbers = {call.number for call in came}
+        found: list[Message] = []
+        for call in came:
+            found += [said for said in self.waiting if said.before == call.number]
+            found += [call.response] if call.response and call.response.content is not None else []
+        return [*found, *(said for said in self.waiting if said.before not in numbers)]
+
     def transcript(self) -> list[Message]:
         """All that was said, in the order in which the model reads it."""
-        return [*self.messages, *self.turn(), *self.waiting]
+        return [*self.messages, *self.coming()]
 
 
 def fold(records: Iterable[Record]) -> RunState:
@@ -331,8 +346,7 @@ def _respond(state: RunState, number: int, content: Content | None, position: in
 
 def _settle(state: RunState) -> None:
     """The calls of the last reply have their responses: they and what was said meanwhile join the transcript."""
-    state.messages.extend(state.turn())
-    state.messages.extend(state.waiting)
+    state.messages.extend(state.coming())
     state.calls, state.waiting = {}, []
 
 

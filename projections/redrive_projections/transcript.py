@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from redrive_events import Content, Json, MessageReceived, OwnWords, RunStarted, canonical
 
 ROLES = {"user": "user", "operator": "system", "agent": "assistant", "tool": "tool"}
@@ -15,13 +17,15 @@ ROLES = {"user": "user", "operator": "system", "agent": "assistant", "tool": "to
 class Message:
     """One message of a request; ``of`` is the position of the event it comes from, 0 for the engine's own words.
 
-    ``call_id`` is the provider's label of the call that a tool's message answers.
+    ``call_id`` is the provider's label of the call that a tool's message answers; ``before`` the call in front of
+    whose response a trace has it.
     """
 
     role: str
     content: Content
     of: int
     call_id: str = ""
+    before: int = field(default=0, compare=False)
     _digest: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -40,15 +44,19 @@ class Message:
 def opening(started: RunStarted) -> tuple[Message, ...]:
     """The messages every request of the run begins with: the agent's prompt, then the goal."""
     part = started.parts.get("prompt")
-    messages = [Message(said["role"], said["content"], 1) for said in (part.data if part else None) or ()]
+    messages = [Message(said["role"], _content(said["content"]), 1) for said in (part.data if part else None) or ()]
     if started.goal:
         messages.append(Message("user", started.goal, 1))
     return tuple(messages)
 
 
+def _content(data: Json) -> Content:
+    return data if isinstance(data, str) else msgspec.convert(data, Content)
+
+
 def received(event: MessageReceived, position: int) -> Message:
     """What a person (or another party) said, as the model will read it."""
-    return Message(event.role or ROLES[event.actor], event.content, position)
+    return Message(event.role or ROLES[event.actor], event.content, position, before=event.before)
 
 
 def kept_of(last: list[Message], now: list[Message]) -> int:

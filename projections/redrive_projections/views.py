@@ -1,4 +1,4 @@
-"""The two views a model may be given, and the sealed view whose digest stands in the log."""
+"""The views a model may be given, and the sealed view whose digest stands in the log."""
 
 from __future__ import annotations
 
@@ -49,5 +49,6 @@ def sealed(state: RunState) -> str:
 # name -> (recorded name with its version, view)
 VIEWS: Mapping[str, tuple[str, Callable[[RunState], list[Message]]]] = {
     "chat": ("chat.1", chat),
+    "recorded": ("recorded.1", chat),
     "facts": ("facts.1", facts),
 }
