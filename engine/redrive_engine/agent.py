@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import anyio
 from redrive_engine.contract import Contract, check_contract
 from redrive_engine.drive import drive
 from redrive_engine.live import LiveWorld
-from redrive_engine.live.surroundings import environment, mint, now, worker_name
+from redrive_engine.live.surroundings import Surroundings
 from redrive_engine.live.world import Patience
 from redrive_engine.models import Model
 from redrive_engine.policy import Policy, RulesPolicy
@@ -105,6 +106,7 @@ class Agent:
         run_id: str = "",
         labels: Mapping[str, str] | None = None,
         patience: Patience | None = None,
+        surroundings: Surroundings | None = None,
     ) -> Run:
         """Begin a run, or go on with the one that has this id, until it ends.
 
@@ -113,30 +115,36 @@ class Agent:
             LeaseHeld: another worker drives the run.
         """
         opened = SqliteLog(Path(log)) if isinstance(log, str | Path) else log
-        run_id = check_run_id(run_id or mint()[:10])
-        started = self._started(goal, principal=principal, tenant=tenant, labels=dict(labels or {}))
-        self._begin(opened, run_id, started)
-        async with LiveWorld(self.program, log=opened, tools=self.tools, model=self.model, patience=patience) as world:
-            state = await drive(run_id, log=opened, world=world, program=self.program, worker=worker_name())
+        around = surroundings or Surroundings()
+        run_id = check_run_id(run_id or around.mint()[:10])
+        started = self._started(goal, around, principal=principal, tenant=tenant, labels=dict(labels or {}))
+        self._begin(opened, run_id, started, at=around.now())
+        world = LiveWorld(
+            self.program, log=opened, tools=self.tools, model=self.model, patience=patience, clock=around.now
+        )
+        async with world:
+            state = await drive(run_id, log=opened, world=world, program=self.program, worker=around.worker())
         return Run(run_id, opened, state)
 
-    def _started(self, goal: str, *, principal: str, tenant: str, labels: dict[str, str]) -> RunStarted:
+    def _started(
+        self, goal: str, around: Surroundings, *, principal: str, tenant: str, labels: dict[str, str]
+    ) -> RunStarted:
         return RunStarted(
             goal=goal,
             agent=self.name,
             version=self.version,
-            nonce=mint(),
+            nonce=around.mint(),
             contract=self.program.terms,
             rules=RULES,
             principal=principal,
             tenant=tenant,
             parts=self.program.parts,
-            environment=environment(),
+            environment=dict(around.environment()),
             labels=labels,
         )
 
-    def _begin(self, log: EventLog, run_id: str, started: RunStarted) -> None:
-        record = Record(run_id=run_id, position=1, at=now(), cause=0, left=0, event=started)
+    def _begin(self, log: EventLog, run_id: str, started: RunStarted, *, at: datetime) -> None:
+        record = Record(run_id=run_id, position=1, at=at, cause=0, left=0, event=started)
         try:
             log.append(run_id, [record], expected=0)
         except StaleAppend:

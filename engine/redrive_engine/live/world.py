@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -67,9 +67,11 @@ class LiveWorld:
         tools: Mapping[str, Tool],
         model: Model,
         patience: Patience | None = None,
+        clock: Callable[[], datetime] = now,
     ) -> None:
         self._program, self._log, self._tools, self._model = program, log, tools, model
         self._patience = patience or Patience()
+        self._clock = clock  # of the run's own time; what is really waited for goes by `now`
         self._flights: dict[int, _Flight] = {}
         self._answers: dict[int, Answer] = {}
         self._lease: tuple[str, str, datetime] | None = None
@@ -101,12 +103,12 @@ class LiveWorld:
             while (wait := (held.until - now()).total_seconds()) > -0.1:
                 await anyio.sleep(wait + 0.11)
             self._hold(state.run_id, worker)
-        return Happened(lease_of(state, worker, self._program), now())
+        return Happened(lease_of(state, worker, self._program), self._clock())
 
     async def answer(self, waiting: Waiting) -> Happened:
         """Start what was asked for, and wait for the first thing that happens."""
         if waiting.unheard:
-            return Happened(SignalsHeard(), now())
+            return Happened(SignalsHeard(), self._clock())
         for position, request in waiting.requests.items():
             if position not in self._flights and type(request) is not PersonAsked:
                 self._start(position, request, waiting)
@@ -118,7 +120,7 @@ class LiveWorld:
                 position = next(iter(self._answers))
                 answer = self._answers.pop(position)
                 self._flights.pop(position)
-                return Happened(answer, now(), position)
+                return Happened(answer, self._clock(), position)
             with anyio.move_on_after(self._seconds_to_wait(waiting)):
                 await self._landed.wait()
                 continue
@@ -127,25 +129,27 @@ class LiveWorld:
 
     def _look(self, waiting: Waiting) -> Happened | None:
         """Whether a limit of time has passed or a signal has come in."""
-        moment = now()
+        moment, at = now(), self._clock()
         for position, flight in self._flights.items():
             if flight.due is not None and moment >= flight.due:
                 flight.scope.cancel()
                 del self._flights[position]
-                return Happened(given_up(flight.request, stopping=waiting.stopping), moment, position)
-        if waiting.deadline is not None and moment >= waiting.deadline:
-            return Happened(DeadlinePassed(which="wall_time"), moment)
+                return Happened(given_up(flight.request, stopping=waiting.stopping), at, position)
+        if waiting.deadline is not None and at >= waiting.deadline:
+            return Happened(DeadlinePassed(which="wall_time"), at)
         assert self._lease is not None
         if moment >= self._lease[2] - timedelta(seconds=self._patience.lease_s * 2 / 3):
             self._hold(waiting.run_id, waiting.worker)
         if self._log.head(waiting.run_id).position > waiting.position:
-            return Happened(SignalsHeard(), moment)  # its append is refused, and on the new state it is heard
+            return Happened(SignalsHeard(), at)  # its append is refused, and on the new state it is heard
         return None
 
     def _seconds_to_wait(self, waiting: Waiting) -> float:
-        limits = [flight.due for flight in self._flights.values()] + [waiting.deadline]
         moment = now()
-        soonest = min(((limit - moment).total_seconds() for limit in limits if limit is not None), default=math.inf)
+        waits = [flight.due - moment for flight in self._flights.values() if flight.due is not None]
+        if waiting.deadline is not None:
+            waits.append(waiting.deadline - self._clock())
+        soonest = min((wait.total_seconds() for wait in waits), default=math.inf)
         return max(0.0, min(soonest, self._patience.look_s))
 
     def _start(self, position: int, request: Request, waiting: Waiting) -> None:
