@@ -32,10 +32,10 @@ def canonical(value: object) -> bytes:
         line = _encoder.encode(value)
     except UnicodeEncodeError as error:
         raise BadInput("a lone surrogate is no text") from error
-    except (TypeError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadInput("not plain JSON data") from error
     # msgspec writes NaN and Infinity as null without a word, so where a null stands the value is looked at again.
-    if b"null" in line and not _finite(value):
+    if b"null" in line and not _finite(msgspec.to_builtins(value)):
         raise BadInput("NaN and Infinity are no JSON numbers")
     return line
 
@@ -112,11 +112,9 @@ def arguments_of(raw: str) -> Json:
     return value if isinstance(value, dict) else raw
 
 
-def _finite(value: object) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, msgspec.Struct):
-        return all(_finite(getattr(value, field)) for field in value.__struct_fields__)
-    if isinstance(value, dict):
-        return all(map(_finite, value.values()))
-    return not isinstance(value, list | tuple) or all(map(_finite, value))
+def _finite(plain: object) -> bool:
+    if isinstance(plain, float):
+        return math.isfinite(plain)
+    if isinstance(plain, dict):
+        return all(map(_finite, plain.values()))
+    return not isinstance(plain, list | tuple) or all(map(_finite, plain))

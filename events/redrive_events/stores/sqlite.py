@@ -123,17 +123,20 @@ class SqliteLog:
 
     def _pages(self, query: str, run_id: str, after: int) -> Iterator[list[tuple[Any, ...]]]:
         after = max(after, 0)
-        full = run_id.isascii()  # no other id can be in the log, and SQLite takes no lone surrogate
-        while full:
+        page = self._rows(query, min(after, POSITION_MAX), run_id, PAGE)
+        yield page
+        while len(page) == PAGE:
+            after += PAGE
             page = self._rows(query, min(after, POSITION_MAX), run_id, PAGE)
             yield page
-            full = len(page) == PAGE
-            after += PAGE
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """A whole page at once: no cursor stays open while the caller works, and each page is one moment of the log."""
         with self._connections.lent() as db:
-            return db.execute(query, values).fetchall()
+            try:
+                return db.execute(query, values).fetchall()
+            except UnicodeEncodeError:  # a lone surrogate, which no run's name has
+                return []
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
