@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, InstanceOf, RootModel
+from pydantic import BaseModel, RootModel
 
 from redrive_engine.tools import Call, tool
 from redrive_engine.verifiers import NOT_ACCEPTED, Facts, Refused, Supersedes, Verifier, plain, verifier
@@ -143,14 +143,14 @@ def test_a_validation_of_its_own_is_no_misfit() -> None:
     assert check.check(CALL, "", "text/plain", {}) == Refused("verifier raised ValidationError")
 
 
-def test_a_type_without_a_schema_is_read_all_the_same() -> None:
+def test_a_type_without_a_schema_is_judged_all_the_same() -> None:
     """The schema only helps to word a refusal."""
 
-    @verifier("find", commits=["a"])
-    def check(call: Call, seen: InstanceOf[str], facts: Facts) -> Facts | Refused:
-        return {"a": seen}
+    @verifier("find")
+    def check(call: Call, seen: Callable[[], int], facts: Facts) -> Facts | Refused:
+        return {}
 
-    assert check.check(CALL, "x", "text/plain", {}) == {"a": "x"}
+    assert check.check(CALL, "x", "text/plain", {}) == Refused("shape: observation: not allowed (callable_type)")
 
 
 def test_facts_cannot_be_changed_by_who_reads_them() -> None:
