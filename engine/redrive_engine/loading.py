@@ -1,4 +1,4 @@
-"""Finding a user's agent: by MODULE:ATTR, or by name in the project's registry. Never by a name from a log."""
+"""Finding a user's agent by MODULE:ATTR, or by name in the project's registry, never by a name from a log."""
 
 from __future__ import annotations
 
