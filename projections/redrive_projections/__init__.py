@@ -4,6 +4,7 @@ from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import claims, missing, slots, status, worded
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
 from redrive_projections.state import Call, Fact, RunState, answered_by, evolve, fold
+from redrive_projections.timeline import Moment, called_as, one_line, timeline
 from redrive_projections.transcript import Message, kept_of, opening, references, request_digest
 from redrive_projections.views import VIEWS, sealed, state_view
 
@@ -14,8 +15,10 @@ __all__ = [
     "Call",
     "Fact",
     "Message",
+    "Moment",
     "RunState",
     "answered_by",
+    "called_as",
     "claims",
     "compare",
     "evolve",
@@ -26,6 +29,7 @@ __all__ = [
     "left",
     "limits",
     "missing",
+    "one_line",
     "opening",
     "problem_of",
     "references",
@@ -35,6 +39,7 @@ __all__ = [
     "slots",
     "state_view",
     "status",
+    "timeline",
     "used",
     "worded",
 ]

@@ -1,0 +1,116 @@
+"""The `redrive` command: finds the verb, and turns whatever goes wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+
+FINE, FOUND, REFUSED, NO_REPLAY, INTERRUPTED = 0, 1, 2, 3, 130
+
+# What each verb is for, so that the list of them is shown without loading any; the rest of its help is with the verb.
+VERBS = {
+    "demo": "See it all at work on one recorded incident.",
+    "import": "Bring traces of other tools into the log, each as runs.",
+    "runs": "List the runs in the log, the latest first.",
+    "show": "Show what happened in a run, or its state after an event.",
+    "replay": "Drive recorded runs again: the same, or where do they part?",
+    "verify": "Check that every stored event is the one that was written.",
+    "sql": "Ask about all runs in SQL.",
+    "export": "Write a run as a portable recording.",
+    "run": "Set an agent upon a goal, or go on with its run.",
+}
+MODULES = {"import": "bring"}  # a module cannot be called `import`
+
+ABOUT = """Record agent runs as immutable events, rebuild them from those alone, and drive them again to the byte.
+
+The log is the file that --log or REDRIVE_LOG names, else redrive.db.
+"""
+CODES = "Exit codes: 0 fine, 1 a finding, 2 a bad request or input, 3 cannot be replayed."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    _speak_utf8()
+    try:
+        code = _app(arguments)(arguments, standalone_mode=False, prog_name="redrive")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _close_stdout()
+        return FINE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except _ours() as error:
+        return _told(error)
+    return int(code or FINE)
+
+
+def _app(arguments: Sequence[str]) -> typer.Typer:
+    """The verbs; only the one that is asked for is loaded."""
+    app = typer.Typer(
+        name="redrive", help=ABOUT, epilog=CODES, add_completion=False, rich_markup_mode=None, no_args_is_help=False
+    )
+    app.callback(invoke_without_command=True)(_bare)
+    wanted = next((argument for argument in arguments if not argument.startswith("-")), "")
+    for verb, caption in VERBS.items():
+        if verb == wanted:
+            app.command(verb)(_loaded(verb))
+        else:
+            app.command(verb, help=caption)(_bare)
+    return app
+
+
+def _loaded(verb: str) -> Callable[..., int]:
+    module = importlib.import_module(f"redrive.verbs.{MODULES.get(verb, verb)}")
+    function: Callable[..., int] = getattr(module, MODULES.get(verb, verb))
+    return function
+
+
+def _bare(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        print(f"redrive {version_of('redrive')}")
+        raise typer.Exit(FINE)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def _ours() -> tuple[type[Exception], ...]:
+    """The errors that are told in one line; looked up once there is one, so that `--help` loads nothing for it."""
+    from redrive_events import RedriveError
+
+    return RedriveError, typer.TyperException
+
+
+def _told(error: Exception) -> int:
+    """Say what is wrong in one line; the exit code."""
+    from redrive_events import BrokenChain, CannotReplay, UnknownEvent
+    from redrive_projections import one_line
+
+    words = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    print(f"redrive: {one_line(words, 1000)}", file=sys.stderr)
+    if isinstance(error, CannotReplay):
+        return NO_REPLAY
+    return FOUND if isinstance(error, BrokenChain | UnknownEvent) else REFUSED
+
+
+def _speak_utf8() -> None:
+    """One encoding for what is said, whatever the surroundings claim; what it cannot spell is shown escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _close_stdout() -> None:
+    """Nobody reads any more: leave nothing that the interpreter would try to flush."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,20 @@
+"""Options that several verbs share, spelled once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+LOG = Path("redrive.db")
+
+LogOption: TypeAlias = Annotated[Path, typer.Option("--log", envvar="REDRIVE_LOG", metavar="PATH", help="The log.")]
+JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for a program to read.")]
+RunArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run id, the beginning of one, or a recording file.")
+]
+RunsArgument: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="RUN...", help="Run ids, beginnings of them, or recording files."),
+]

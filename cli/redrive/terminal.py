@@ -1,0 +1,75 @@
+"""What is printed: lines and columns, cut to the width of a terminal and never in a pipe, and progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TypeAlias, TypeVar
+
+from rich.console import Console
+from rich.text import Text
+
+from redrive_events import Json, canonical
+from redrive_projections import one_line
+
+T = TypeVar("T")
+Cell: TypeAlias = Text | str
+
+# Work that takes no longer than this shows no progress.
+PATIENCE_S = 0.5
+
+
+def say(*lines: Cell) -> None:
+    """Print lines on stdout; colours, and a cut at the right edge, only on a terminal."""
+    console = Console(highlight=False)
+    for line in lines:
+        text = Text(line) if isinstance(line, str) else line
+        if console.is_terminal:
+            text = text.copy()
+            text.truncate(console.width, overflow="ellipsis")
+        console.print(text, soft_wrap=True, markup=False)
+
+
+def say_json(data: Json) -> None:
+    """Print one JSON document on one line."""
+    print(canonical(data).decode())
+
+
+def warn(problem: str) -> int:
+    """Say on stderr, in one line, what was found; the exit code of a finding."""
+    print(f"redrive: {one_line(problem, 1000)}", file=sys.stderr)
+    return 1
+
+
+def columns(rows: Iterable[Sequence[Cell]], *, right: Collection[int] = ()) -> Iterator[Text]:
+    """Rows as lines with their cells one below the other; the columns in ``right`` end at the same place."""
+    texts = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    if not texts:
+        return
+    widths = [max(row[index].cell_len for row in texts) for index in range(len(texts[0]))]
+    for row in texts:
+        line = Text()
+        for index, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            gap = " " * (width - cell.cell_len)
+            line.append("  " if index else "")
+            line.append_text(Text.assemble(gap, cell) if index in right else Text.assemble(cell, gap))
+        line.rstrip()
+        yield line
+
+
+def watched(items: Iterable[T], what: str, *, total: int | None = None) -> Iterator[T]:
+    """``items``, with the progress shown on a terminal if it takes a while."""
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+        yield from items
+        return
+    from rich.progress import Progress
+
+    begun = time.monotonic()
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
+        task = progress.add_task(what, total=total)
+        for item in items:
+            yield item
+            progress.advance(task)
+            if time.monotonic() - begun > PATIENCE_S:
+                progress.refresh()

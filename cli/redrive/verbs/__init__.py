@@ -1,0 +1,1 @@
+"""What the command can do, one module a verb, each loaded when it is asked for."""

@@ -1,0 +1,90 @@
+"""Show what happened in a run, or its state after one event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.text import Text
+
+from redrive.chosen import Choice
+from redrive.moments import spelled
+from redrive.options import LOG, JsonOption, LogOption, RunArgument
+from redrive.state import plain, state_data, state_told
+from redrive.terminal import columns, say, say_json, warn
+from redrive_events import NOTES, AnnotationMade, BadInput, EventLog, Json, Record, canonical
+from redrive_projections import RunState, fold, one_line, status, timeline
+from redrive_replays import recording_of
+
+
+def show(
+    run: RunArgument,
+    at: Annotated[int | None, typer.Option("--at", metavar="N", min=1, help="The state after event N.")] = None,
+    thoughts: Annotated[bool, typer.Option("--thoughts", help="With what the model thought.")] = False,
+    log: LogOption = LOG,
+    as_json: JsonOption = False,
+) -> int:
+    """Show what happened in a run: what was asked, and one line for each event.
+
+    With --at it is the state after that event instead: what was known, open, used up and said.
+    """
+    with Choice(log) as choice:
+        chosen = choice.one(run)
+        recording = recording_of(chosen.log, chosen.run_id)
+        remarks = list(_remarks(chosen.log, chosen.run_id))
+    records = recording.records
+    if at is not None and at > len(records):
+        raise BadInput(f"it has no event {at}; the last one is {len(records)}", place=f"run {chosen.run_id}")
+    state = fold(records[:at])
+    if at is not None:
+        say_json(state_data(state, thoughts=thoughts)) if as_json else say(*state_told(state, len(records)))
+        return 0
+    if as_json:
+        say_json(_data(state, records, remarks, thoughts=thoughts) | {"problem": recording.problem})
+    else:
+        clock = state.started.clock if state.started else "none"
+        say(*columns((Text(name, style="dim"), one_line(value)) for name, value in _head(state, remarks) if value), "")
+        say(*spelled(timeline(records, thoughts=thoughts), len(records), clock=clock))
+    return warn(recording.problem) if recording.problem else 0
+
+
+def _remarks(log: EventLog, run_id: str) -> Iterator[AnnotationMade]:
+    for record in log.read(run_id + NOTES):
+        if isinstance(record.event, AnnotationMade):
+            yield record.event
+
+
+def _head(state: RunState, remarks: Sequence[AnnotationMade]) -> Iterator[tuple[str, str]]:
+    started = state.started
+    yield "run", state.run_id
+    if started is None:
+        return
+    yield "agent", f"{started.agent} {started.version}".strip()
+    yield "for", started.principal + (f" of {started.tenant}" if started.tenant else "")
+    if started.source:
+        yield "source", f"{started.source.format}, graded {started.source.grade}"
+        yield "missing", ", ".join(started.source.missing)
+    yield "status", f"{status(state)}, {state.steps} steps, {state.position} events"
+    yield "goal", started.goal
+    yield "answer", (state.end.answer or "") if state.end else ""
+    for remark in remarks:
+        yield remark.name, f"{canonical(remark.value).decode()} (says {remark.source})"
+
+
+def _data(
+    state: RunState, records: Sequence[Record], remarks: Sequence[AnnotationMade], *, thoughts: bool
+) -> dict[str, Json]:
+    moments = zip(timeline(records, thoughts=thoughts), records, strict=True)
+    return {
+        "run_id": state.run_id,
+        "status": status(state),
+        "steps": state.steps,
+        "answer": state.end.answer if state.end else None,
+        "remarks": [msgspec.to_builtins(remark) for remark in remarks],
+        "timeline": [
+            {**msgspec.to_builtins(moment), "cause": record.cause, "event": plain(record.event, thoughts=thoughts)}
+            for moment, record in moments
+        ],
+    }
