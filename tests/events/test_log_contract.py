@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from records import append, record
-from strategies import runs as some_runs
 
 from redrive_events import (
     START,
@@ -31,6 +29,8 @@ from redrive_events import (
     encode,
     link,
 )
+from tests.records import append, record
+from tests.strategies import runs as some_runs
 
 MAKERS: dict[str, Callable[[Path], EventLog]] = {
     "MemoryLog": lambda _: MemoryLog(),

@@ -14,7 +14,6 @@ from redrive_events.errors import BadInput, LogUnusable, NewerFormat, RedriveErr
 
 APPLICATION = 0x52647276  # "Rdrv"
 FORMAT_VERSION = 0
-BUSY_S = 60
 CACHE_KIB = 32_768
 
 # An event's id is its run and its position in one number: a run's events lie side by side, and are unique by that.
@@ -64,8 +63,8 @@ SCHEMA = (
 )
 
 REASONS = {
-    sqlite3.SQLITE_BUSY: f"other processes have kept it locked for {BUSY_S} s",
-    sqlite3.SQLITE_LOCKED: f"other processes have kept it locked for {BUSY_S} s",
+    sqlite3.SQLITE_BUSY: "others keep it locked; try again later",
+    sqlite3.SQLITE_LOCKED: "others keep it locked; try again later",
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "it may not be written",
     sqlite3.SQLITE_PERM: "it may not be opened",
@@ -73,6 +72,8 @@ REASONS = {
     sqlite3.SQLITE_CORRUPT: "it is damaged",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write it",
 }
+
+EFFECTIVE = os.access in os.supports_effective_ids
 
 # A file that is opened and closed beside SQLite loses the locks which SQLite holds on it in this process. So nothing
 # here opens the log's file but SQLite, except to make it, and then no connection may be opened meanwhile.
@@ -88,8 +89,8 @@ class Connections:
         LogUnusable: it cannot be opened, read or written.
     """
 
-    def __init__(self, path: Path, *, must_exist: bool) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, must_exist: bool, busy_s: float) -> None:
+        self._path, self._busy_s = path, busy_s
         self._process = os.getpid()
         self._idle: deque[sqlite3.Connection] = deque()
         self._closed = False
@@ -172,7 +173,7 @@ class Connections:
                 os.close(folder)
         except FileExistsError:
             return
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise BadInput("its folder does not exist", place=str(self._path)) from error
         except OSError as error:
             raise LogUnusable(str(self._path), (error.strerror or "it cannot be made").lower()) from error
@@ -188,10 +189,13 @@ class Connections:
             raise LogUnusable(str(self._path), (error.strerror or "it cannot be opened").lower()) from error
 
     def _open(self) -> sqlite3.Connection:
+        # SQLite must write beside a file that it reads; where nobody can, and nobody does, the file stands still.
+        folder, beside = self._path.absolute().parent, self._path.with_name(self._path.name + "-wal")
+        still = not os.access(folder, os.W_OK, effective_ids=EFFECTIVE) and not beside.exists()
         db = sqlite3.connect(
-            f"{self._path.absolute().as_uri()}?mode=rw",
+            f"{self._path.absolute().as_uri()}?{'immutable=1' if still else 'mode=rw'}",
             uri=True,
-            timeout=BUSY_S,
+            timeout=self._busy_s,
             isolation_level=None,
             check_same_thread=False,
         )

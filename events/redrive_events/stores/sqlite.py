@@ -29,7 +29,7 @@ _RUNS = "SELECT run, run_id, position, digest FROM runs WHERE run > ? ORDER BY r
 _BEHIND = """
     FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
     WHERE run_id = ? ORDER BY id LIMIT ?"""
-_LINES = "SELECT id & 0xFFFFFFFF, events.digest, line" + _BEHIND
+_LINES = "SELECT id & 0xFFFFFFFF, events.digest, CAST(line AS BLOB)" + _BEHIND
 _RECORDS = "SELECT id & 0xFFFFFFFF, line" + _BEHIND
 _ALL = """
     SELECT last_offset - last_id + id AS offset, run_id, events.position, line
@@ -44,11 +44,11 @@ class SqliteLog:
     Raises:
         BadInput: the file is not there but must be, or is not a Redrive log.
         NewerFormat: a later version of this program made it.
-        LogUnusable: it cannot be opened, read or written; so does each method.
+        LogUnusable: it cannot be opened, read or written, or others keep it locked for ``busy_s``; so does each method.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
-        self._connections = Connections(Path(path), must_exist=must_exist)
+    def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False, busy_s: float = 60) -> None:
+        self._connections = Connections(Path(path), must_exist=must_exist, busy_s=busy_s)
         # Threads queue here, since SQLite lets the unlucky one sleep on.
         self._turn = threading.RLock()
         self._writing = False
@@ -126,7 +126,7 @@ class SqliteLog:
         page = self._rows(query, min(after, POSITION_MAX), run_id, PAGE)
         yield page
         while len(page) == PAGE:
-            after += PAGE
+            after = page[-1][0]
             page = self._rows(query, min(after, POSITION_MAX), run_id, PAGE)
             yield page
 

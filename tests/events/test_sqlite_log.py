@@ -1,0 +1,394 @@
+"""What is SQLite's own: one file, many processes, crashes, and files that are no log."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from redrive_events import (
+    BadInput,
+    Batch,
+    BrokenChain,
+    LogUnusable,
+    NewerFormat,
+    RedriveError,
+    SqliteLog,
+    UnknownEvent,
+    checked,
+)
+from tests.records import append, record
+
+ROOT = Path(__file__).parents[2]
+PRELUDE = """
+import os, sys
+sys.path.insert(0, {root!r})
+from tests.records import append
+from redrive_events import *
+log = SqliteLog(sys.argv[1])
+"""
+
+
+def started(code: str, path: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Another process with ``path`` open as ``log``."""
+    command = [sys.executable, "-c", PRELUDE.format(root=str(ROOT)) + code, str(path), *arguments]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    """What the process printed, when it has ended well."""
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    return out
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the log is, under a name that an address would have to escape."""
+    return tmp_path / "a log?%23.db"
+
+
+@pytest.fixture
+def log(path: Path) -> Iterator[SqliteLog]:
+    """A log with one run of two appends."""
+    with closing(SqliteLog(path)) as log:
+        log.append("run", append("run", 1, 3), expected=0)
+        log.append("run", append("run", 4, 2), expected=3)
+        yield log
+
+
+def tampered(path: Path, *statements: str) -> None:
+    """Somebody who knows SQLite takes the triggers away, then does as they please."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            db.execute(statement)
+
+
+# Many processes
+
+
+def test_two_processes_append_at_once_and_the_stale_one_is_told(path: Path) -> None:
+    """Each fights for every position; every position is won by one of them."""
+    code = """
+won = 0
+for position in range(1, 101):
+    try:
+        log.append("run", append("run", position, after_s=position + int(sys.argv[2]) / 10), expected=position - 1)
+        won += 1
+    except StaleAppend:
+        pass
+    while log.head("run").position < position:
+        pass
+print(won)
+"""
+    SqliteLog(path).close()
+    wins = [int(said(process)) for process in [started(code, path, str(worker)) for worker in range(2)]]
+    with closing(SqliteLog(path)) as log:
+        assert sum(wins) == len(list(checked("run", log.lines("run"), head=log.head("run")))) == 100
+
+
+def test_processes_that_make_the_log_at_once_make_one_log(path: Path) -> None:
+    """Nobody has to make it beforehand."""
+    code = "log.append(sys.argv[2], append(sys.argv[2], 1), expected=0)"
+    for process in [started(code, path, f"run-{worker}") for worker in range(4)]:
+        said(process)
+    with closing(SqliteLog(path, must_exist=True)) as log:
+        assert {head.run_id for head in log.runs()} == {f"run-{worker}" for worker in range(4)}
+        assert len(list(log.read_all())) == 4
+
+
+def test_a_process_that_is_killed_leaves_whole_appends_only(path: Path) -> None:
+    """What it was told is written is there; what it was not told is there whole or not at all."""
+    code = """
+for number in range(1_000_000):
+    log.append("run", append("run", 3 * number + 1, 3), expected=3 * number)
+    print(3 * number + 3, flush=True)
+"""
+    for round_number in range(3):
+        place = path.with_suffix(f".{round_number}")
+        process = started(code, place)
+        assert process.stdout is not None
+        for _ in range(20 + 7 * round_number):
+            process.stdout.readline()
+        process.kill()
+        told = [int(line) for line in process.communicate()[0].splitlines()]
+        with closing(SqliteLog(place, must_exist=True)) as log:
+            head = log.head("run")
+            assert head.position >= max(told, default=3 * (20 + 7 * round_number))
+            assert [one.left for one in log.read("run")] == [2, 1, 0] * (head.position // 3)
+            assert len(list(checked("run", log.lines("run"), head=head))) == len(list(log.read_all())) == head.position
+
+
+def test_a_log_that_others_keep_locked_is_said_to_be_so(path: Path, log: SqliteLog) -> None:
+    """Reading goes on; who cannot write hears why, in our words."""
+    with (
+        closing(SqliteLog(path, busy_s=0)) as impatient,
+        closing(sqlite3.connect(path, isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LogUnusable, match="others keep it locked"):
+            impatient.append("run", append("run", 6), expected=5)
+        assert impatient.head("run").position == 5
+        other.execute("ROLLBACK")
+        impatient.append("run", append("run", 6), expected=5)
+    assert log.head("run").position == 6
+
+
+@pytest.mark.usefixtures("log")
+def test_a_log_is_not_carried_over_a_fork(path: Path) -> None:
+    """SQLite's locks do not survive it, and what follows is a damaged file; so it is refused."""
+    code = """
+child = os.fork()
+if not child:
+    try:
+        log.head("run")
+    except LogUnusable as problem:
+        print(problem, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(log.head("run").position)
+"""
+    problem = f"log {path}: it was opened before a fork; each process opens it anew"
+    assert said(started(code, path)).splitlines() == [problem, "5"]
+
+
+def test_an_append_inside_an_append_is_a_programmers_mistake(log: SqliteLog) -> None:
+    """It would wait for itself."""
+
+    def batches() -> Iterator[Batch]:
+        log.append("other", append("other", 1), expected=0)
+        yield Batch("run", append("run", 6), 5)
+
+    with pytest.raises(RuntimeError, match="an append inside an append"):
+        log.append_all(batches())
+    assert [head.position for head in log.runs()] == [5]
+
+
+def test_a_full_disk_is_said_to_be_one_and_nothing_half_stays(path: Path) -> None:
+    """The next append, with room again, goes on where the last whole one ended."""
+    code = """
+import resource
+log.append("run", append("run", 1), expected=0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+try:
+    log.append("run", append("run", 2, 2_000), expected=1)
+except LogUnusable as problem:
+    print(problem)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+log.append("run", append("run", 2), expected=1)
+print(log.head("run").position)
+"""
+    assert said(started(code, path)) == f"log {path}: the disk failed to read or write it\n2\n"
+
+
+# Append-only
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE events SET line = x'00'",
+        "UPDATE events SET id = id + 100 WHERE position = 5",
+        "DELETE FROM events WHERE position = 5",
+        "UPDATE appends SET last_id = 1",
+        "DELETE FROM appends",
+        "DELETE FROM runs",
+        "UPDATE runs SET position = position - 1",
+        "UPDATE runs SET run_id = 'other'",
+    ],
+)
+def test_sqlite_itself_refuses_to_change_what_was_written(path: Path, log: SqliteLog, statement: str) -> None:
+    """A slip of somebody's hand in a database tool changes nothing."""
+    with closing(sqlite3.connect(path)) as db, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        db.execute(statement)
+    assert len(list(checked("run", log.lines("run"), head=log.head("run")))) == 5
+
+
+@pytest.mark.usefixtures("log")
+def test_people_can_read_the_tables(path: Path) -> None:
+    """An event's run and position are columns, and its line is JSON."""
+    query = "SELECT run_id, events.position, line ->> '$.event.event' FROM events JOIN runs USING (run) LIMIT 1"
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute(query).fetchall() == [("run", 1, "message_received")]
+
+
+CHANGES = {
+    "another byte": (
+        "UPDATE events SET line = cast(replace(line, 'user', 'uses') AS BLOB) WHERE position = 4",
+        4,
+        "bytes",
+    ),
+    "text for bytes": ("UPDATE events SET line = replace(line, 'user', 'uses') WHERE position = 4", 4, "bytes"),
+    "another digest": ("UPDATE events SET digest = zeroblob(32) WHERE position = 2", 2, "bytes"),
+    "two changed places": ("UPDATE events SET line = (SELECT line FROM events WHERE position = 1)", 2, "bytes"),
+    "a line taken out": ("DELETE FROM events WHERE position = 3", 3, "missing, position 4 stands here"),
+    "the tail cut off": ("DELETE FROM events WHERE position > 3", 4, "missing, 5 records were written"),
+    "all taken out": ("DELETE FROM events", 1, "missing, 5 records were written"),
+    "another head": ("UPDATE runs SET digest = zeroblob(32)", 5, "bytes"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_changed_is_found_with_its_run_and_position(path: Path, log: SqliteLog, change: str) -> None:
+    """The chain is for those whom a trigger does not stop."""
+    statement, position, problem = CHANGES[change]
+    tampered(path, statement)
+    with pytest.raises(BrokenChain, match=problem) as caught:
+        list(checked("run", log.lines("run"), head=log.head("run")))
+    assert (caught.value.run_id, caught.value.position) == ("run", position)
+
+
+def test_a_line_that_is_no_event_is_told_with_its_place(path: Path, log: SqliteLog) -> None:
+    """Those before it are read; its bytes are still there to be looked at."""
+    tampered(path, "UPDATE events SET line = x'7b7d' WHERE position = 2")
+    reading = log.read("run")
+    assert next(reading) == record("run", 1, left=2)
+    with pytest.raises(UnknownEvent, match="run run: position 2: not a known event") as caught:
+        next(reading)
+    assert (caught.value.run_id, caught.value.position) == ("run", 2)
+    assert next(log.lines("run", after=1)).line == b"{}"
+
+
+# The file
+
+
+def test_the_file_is_its_owners_alone(path: Path) -> None:
+    """Also what SQLite puts beside it, and whatever the process' mask says."""
+    mask = os.umask(0)
+    try:
+        log = SqliteLog(path)
+        log.append("run", append("run", 1), expected=0)
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+        log.close()
+    finally:
+        os.umask(mask)
+    assert modes == {path.name + suffix: 0o600 for suffix in ("", "-wal", "-shm")}
+
+
+def test_a_closed_log_is_one_file_that_can_be_copied(path: Path, log: SqliteLog) -> None:
+    """An incident is sent as one file."""
+    log.close()
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    shutil.copy(path, path.parent / "copy.db")
+    with closing(SqliteLog(path.parent / "copy.db", must_exist=True)) as copy:
+        assert copy.head("run").position == 5
+
+
+def test_a_closed_log_says_so(log: SqliteLog) -> None:
+    """And not that SQLite cannot operate on a closed database."""
+    reading = log.read("run")
+    log.close()
+    with pytest.raises(LogUnusable, match="it was closed"):
+        next(reading)
+
+
+@pytest.mark.usefixtures("log")
+def test_a_log_from_later_is_not_read(path: Path) -> None:
+    """Rather than misread it."""
+    tampered(path, "PRAGMA user_version = 1")
+    with pytest.raises(NewerFormat, match="format version 1, and this program reads up to 0") as caught:
+        SqliteLog(path)
+    assert caught.value.place == str(path)
+
+
+def test_an_empty_file_becomes_a_log(path: Path) -> None:
+    """As one that a temporary-file maker has reserved; where a log must exist, it is none."""
+    path.touch()
+    with pytest.raises(BadInput, match="not a Redrive log"):
+        SqliteLog(path, must_exist=True)
+    with closing(SqliteLog(path)) as log:
+        assert list(log.runs()) == []
+
+
+def other_database(path: Path) -> None:
+    """Somebody's database, with nothing in it yet but a table."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE runs (run_id TEXT)")
+
+
+OTHERS: dict[str, Callable[[Path], object]] = {
+    "text": lambda path: path.write_text("no log, but long enough for a header of a hundred bytes. " * 9),
+    "a few bytes": lambda path: path.write_bytes(b"{}"),
+    "another database": other_database,
+    "a damaged header": lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 16),
+}
+
+
+@pytest.mark.parametrize("must_exist", [True, False])
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_file_that_is_no_log_is_left_as_it_is(path: Path, other: str, must_exist: bool) -> None:
+    """One line, and not a byte changed."""
+    OTHERS[other](path)
+    before = path.read_bytes()
+    with pytest.raises(RedriveError) as caught:
+        SqliteLog(path, must_exist=must_exist)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_place_where_no_log_can_be_is_told(tmp_path: Path) -> None:
+    """A folder is never made: a mistyped path would become a new, empty log."""
+    (tmp_path / "file").touch()
+    cases = [
+        (tmp_path, True, "a directory, not a Redrive log"),
+        (tmp_path, False, "a directory, not a Redrive log"),
+        (tmp_path / "none.db", True, "no such log"),
+        (tmp_path / "none" / "log.db", True, "no such log"),
+        (tmp_path / "none" / "log.db", False, "its folder does not exist"),
+        (tmp_path / "file" / "log.db", True, "no such log"),
+        (tmp_path / "file" / "log.db", False, "its folder does not exist"),
+    ]
+    for place, must_exist, problem in cases:
+        with pytest.raises(BadInput) as caught:
+            SqliteLog(place, must_exist=must_exist)
+        assert (caught.value.problem, caught.value.place) == (problem, str(place))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_file_that_may_not_be_read_or_written_is_told(tmp_path: Path) -> None:
+    """As somebody who has no right to it."""
+    with closing(SqliteLog(tmp_path / "log.db")) as log:
+        log.append("run", append("run", 1), expected=0)
+    code = """
+import os, sys, warnings
+from pathlib import Path
+from redrive_events import *
+from tests.records import append
+folder = Path(sys.argv[1])
+os.chdir("/")
+os.seteuid(65534)
+def attempt(work):
+    try:
+        print(work())
+    except RedriveError as problem:
+        print(type(problem).__name__, problem)
+attempt(lambda: SqliteLog(folder / "log.db", must_exist=True))
+attempt(lambda: SqliteLog(folder / "new.db"))
+os.seteuid(0); (folder / "log.db").chmod(0o644); os.seteuid(65534)
+attempt(lambda: SqliteLog(folder / "log.db", must_exist=True).head("run").position)
+attempt(lambda: SqliteLog(folder / "log.db", must_exist=True).append("run", append("run", 2), expected=1))
+"""
+    tmp_path.chmod(0o755)
+    for folder in list(tmp_path.parents)[:3]:
+        folder.chmod(0o755)
+    run = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}", str(tmp_path)]
+    done = subprocess.run(run, text=True, capture_output=True, timeout=60, check=False)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        f"LogUnusable log {tmp_path / 'log.db'}: it may not be opened",
+        f"LogUnusable log {tmp_path / 'new.db'}: permission denied",
+        "1",
+        f"LogUnusable log {tmp_path / 'log.db'}: it may not be written",
+    ]
