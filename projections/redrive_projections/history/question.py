@@ -1,0 +1,99 @@
+"""Questions in SQL: read-only, about all that the log held when they were asked, trouble told in one line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from redrive_events import BadInput, EventLog, MemoryLog
+from redrive_projections.history.cache import Busy, Unfit, beside, filled, first_line, in_memory
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, Statement
+
+# DuckDB gives a cell as None, bool, int, float, str, bytes, datetime, Decimal, UUID, or lists and dicts of these.
+Cell: TypeAlias = Any
+Parameters: TypeAlias = Sequence[object] | Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query found: the names of its columns, their types in SQL, and its rows."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+
+
+def ask(
+    log: EventLog, query: str, *, path: str | os.PathLike[str] | None = None, parameters: Parameters = ()
+) -> Answer:
+    """The answer to one SQL query over the tables of `schema`, which hold all that ``log`` held when this was called.
+
+    ``path`` is the file of the log: its history is kept beside it, and made anew whenever that file is not what it
+    should be. Without a path, for a log in memory, or while another process has the file, the history is built in
+    memory for this once.
+    ``parameters`` stand for ``?`` or ``$1``, or by their names for ``$name``.
+
+    Raises:
+        BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it.
+        UnknownEvent: a stored line is not a record of this vocabulary.
+    """
+    if path is not None and not isinstance(log, MemoryLog):
+        for anew in (False, True):
+            try:
+                with filled(beside(path), log, anew=anew) as db:
+                    return _answered(db, query, parameters, trusted=anew)
+            except Unfit:
+                continue
+            except Busy:
+                break
+    with in_memory(log) as db:
+        return _answered(db, query, parameters, trusted=True)
+
+
+def _answered(db: DuckDBPyConnection, query: str, parameters: Parameters, *, trusted: bool) -> Answer:
+    import duckdb
+
+    try:
+        statement = _only(db, query)
+        db.execute("BEGIN TRANSACTION READ ONLY")
+        db.execute(statement, parameters)
+        described = [(str(name), str(kind)) for name, kind, *_ in db.description or ()]
+        rows = db.fetchall()
+    except duckdb.Error as error:
+        if not trusted and _damaged(error):
+            raise Unfit(str(error)) from error
+        raise BadInput(_told(error), place="query") from error
+    return Answer(tuple(name for name, _ in described), tuple(kind for _, kind in described), rows)
+
+
+def _only(db: DuckDBPyConnection, query: str) -> Statement:
+    """The one statement of a query; what it may do is held by the transaction, whatever its kind."""
+    import duckdb
+
+    kinds = duckdb.StatementType
+    statements = db.extract_statements(query)
+    if len(statements) != 1:
+        raise BadInput("one statement at a time" if statements else "there is none", place="query")
+    # A PIVOT is several statements in one.
+    if statements[0].type not in {kinds.SELECT, kinds.EXPLAIN, kinds.MULTI}:
+        raise BadInput("only what reads is allowed here: SELECT, FROM, DESCRIBE, SUMMARIZE, EXPLAIN", place="query")
+    return statements[0]
+
+
+def _damaged(error: Exception) -> bool:
+    """Whether this is the file's fault rather than the query's; a wrong checksum comes as a bare `duckdb.Error`."""
+    import duckdb
+
+    at_fault = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException)
+    return type(error) is duckdb.Error or isinstance(error, at_fault)
+
+
+def _told(error: Exception) -> str:
+    """DuckDB's words in one line: the first, and what it believes was meant."""
+    text = first_line(error)
+    hint = next((line for line in str(error).splitlines()[1:] if line.startswith(("Did you mean", "Candidate"))), "")
+    return f"{text} {hint}".strip()

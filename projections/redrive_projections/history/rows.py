@@ -1,0 +1,363 @@
+"""From the records of a run to its rows: one fold, beside that of its state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from redrive_events import (
+    EVENTS,
+    AnnotationMade,
+    DecisionMade,
+    EffectConfirmed,
+    EffectInDoubt,
+    EffectReconciled,
+    FactCommitted,
+    FinishRefused,
+    Json,
+    ModelReplied,
+    ObservationReceived,
+    ObservationRefused,
+    ObservationVerified,
+    Record,
+    ReplyRefused,
+    RunEnded,
+    RunStarted,
+    StoredLine,
+    ToolCalled,
+    VerdictGiven,
+    canonical,
+    decode,
+    digest,
+)
+from redrive_projections.budget import used
+from redrive_projections.completion import status
+from redrive_projections.history.tables import (
+    AnnotationRow,
+    EventRow,
+    FactRow,
+    JsonText,
+    Row,
+    RunRow,
+    StepRow,
+    ToolCallRow,
+    VerdictRow,
+)
+from redrive_projections.state import RunState, evolve
+
+_WHOLE_MAX = 2**63 - 1
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class _Stored(msgspec.Struct, gc=False):
+    """A stored record whose event is left as the bytes that it is."""
+
+    event: msgspec.Raw
+
+
+_stored = msgspec.json.Decoder(_Stored)
+_KINDS = {event: str(event.__struct_config__.tag) for event in EVENTS if issubclass(event, msgspec.Struct)}
+
+
+class RunRows:
+    """All rows of one run, as far as its records were added: an own ``evolve`` of the history, never of the loop."""
+
+    def __init__(self, run: int, run_id: str) -> None:
+        self.run, self.run_id = run, run_id
+        self.state = RunState()
+        self.of_run = RunRow(run=run, run_id=run_id)
+        self.steps: list[StepRow] = []
+        self.events: list[EventRow] = []
+        self.tool_calls: list[ToolCallRow] = []
+        self.verdicts: list[VerdictRow] = []
+        self.facts: list[FactRow] = []
+        self.annotations: list[AnnotationRow] = []
+        self._undecided: StepRow | None = None
+        self._steps: dict[int, StepRow] = {}
+        self._attempts: dict[int, ToolCallRow] = {}
+        self._proposed: set[str] = set()
+
+    def add(self, line: bytes, position: int) -> None:
+        """One record further."""
+        record = decode(line, run_id=self.run_id, position=position)
+        evolve(self.state, record)
+        event = record.event
+        self.events.append(
+            EventRow(
+                run=self.run,
+                run_id=self.run_id,
+                position=record.position,
+                happened_at=record.at,
+                cause=record.cause,
+                remaining=record.left,
+                kind=_KINDS[type(event)],
+                payload=JsonText(bytes(_stored.decode(line).event).decode()),
+            )
+        )
+        if (step := _STEPS.get(type(event))) is not None:
+            step(self, record, event)
+
+    def note(self, line: bytes, position: int) -> None:
+        """One record of what was said beside the run."""
+        record = decode(line, run_id=self.run_id, position=position)
+        if type(record.event) is AnnotationMade:
+            self._annotated(record, record.event)
+
+    def tables(self) -> dict[str, Iterable[Row]]:
+        """The rows by the names of their tables; a run that nobody began has none of its own."""
+        return {
+            "runs": [self._finished()] if self.events else [],
+            "steps": self.steps,
+            "events": self.events,
+            "tool_calls": self.tool_calls,
+            "verdicts": self.verdicts,
+            "facts": self.facts,
+            "annotations": self.annotations,
+        }
+
+    def _finished(self) -> RunRow:
+        state, row = self.state, self.of_run
+        spent = used(state)
+        row.status, row.last_at, row.records = status(state), state.now, len(self.events)
+        row.steps, row.tool_calls, row.wall_ms = spent["steps"], spent["tool_calls"], _whole(spent["wall_time"])
+        row.tokens, row.cost_micros = _whole(spent["tokens"]), _whole(spent["cost"])
+        if state.stop is not None:
+            row.reason, row.dimension = state.stop.reason or None, state.stop.dimension
+        if state.end is not None:
+            row.reason, row.answer = state.end.reason or None, state.end.answer
+            row.claims = _json(state.end.claims)
+        parent, _, call = self.run_id.rpartition("/")
+        row.parent, row.parent_call = (parent, int(call)) if parent else (None, None)
+        return row
+
+    def _started(self, record: Record, event: RunStarted) -> None:
+        row = self.of_run
+        row.started_at, row.clock, row.rules = record.at, event.clock, _whole(event.rules)
+        row.agent, row.version, row.goal = event.agent, event.version or None, event.goal
+        row.principal, row.tenant = event.principal or None, event.tenant or None
+        row.labels, row.arm = event.labels, event.labels.get("arm")
+        row.parts = {name: part.digest for name, part in event.parts.items()}
+        row.currency, row.model = event.contract.budget.currency, event.contract.model or None
+        if (source := event.source) is not None:
+            row.grade, row.missing = source.grade, source.missing
+            row.source_format, row.source_sha256 = source.format, source.sha256
+
+    def _ended(self, record: Record, event: RunEnded) -> None:
+        self.of_run.ended_at = self.of_run.ended_at or record.at
+
+    def _reply(self, record: Record, event: ModelReplied) -> None:
+        self._undecided = self._stepped(record)
+
+    def _decided(self, record: Record, event: DecisionMade) -> None:
+        for proposed in event.calls:
+            row = self._deciding(record)
+            row.decision, row.summary, row.call = event.kind, event.summary or None, _whole(proposed.call)
+            self._steps[row.call] = row
+            call = self.state.calls.get(proposed.call)
+            self._describe(row, proposed.tool, call.arguments if call is not None else proposed.arguments)
+        if not event.calls:
+            row = self._deciding(record)
+            row.decision, row.summary = event.kind, event.summary or None
+
+    def _reply_refused(self, record: Record, event: ReplyRefused) -> None:
+        row = self._deciding(record)
+        row.decision, row.refusal = "refused", event.reason
+
+    def _finish_refused(self, record: Record, event: FinishRefused) -> None:
+        if self.steps:
+            self.steps[-1].refusal = ", ".join(event.missing)
+
+    def _judged(self, record: Record, event: VerdictGiven) -> None:
+        number = _whole(event.call)
+        step = self._steps.get(number)
+        self.of_run.denials += event.verdict == "deny"
+        if step is not None:
+            step.verdict, step.rule = event.verdict, event.rule
+        self.verdicts.append(
+            VerdictRow(
+                run=self.run,
+                run_id=self.run_id,
+                position=record.position,
+                judged_at=record.at,
+                step=step.step if step is not None else self.state.steps,
+                call=number,
+                tool=step.tool if step is not None else None,
+                verdict=event.verdict,
+                rule=event.rule,
+                reason=event.reason or None,
+                text=event.text or None,
+                read=_json(event.read),
+            )
+        )
+
+    def _called(self, record: Record, event: ToolCalled) -> None:
+        number = _whole(event.call)
+        step = self._steps.get(number)
+        if step is None:  # a recording in which nobody decided it
+            step = self._steps[number] = self._stepped(record)
+            step.call = number
+            self._describe(step, event.tool, event.arguments)
+        step.effect, step.attempts = event.effect, step.attempts + 1
+        row = ToolCallRow(
+            run=self.run,
+            run_id=self.run_id,
+            call=number,
+            attempt=_whole(event.attempt),
+            tool=event.tool,
+            effect=event.effect,
+            arguments=_json(event.arguments),
+            digest=event.digest,
+            key=event.key or None,
+            timeout_ms=None if event.timeout_ms is None else _whole(event.timeout_ms),
+            position=record.position,
+            asked_at=record.at,
+        )
+        self.tool_calls.append(row)
+        self._attempts[number] = row
+
+    def _observed(self, record: Record, event: ObservationReceived) -> None:
+        number = _whole(event.call)
+        latency_ms = None
+        if (row := self._attempts.get(number)) is not None:
+            if self.of_run.clock != "none":
+                latency_ms = _between(row.asked_at, record.at)
+            row.answer_position, row.answered_at, row.status = record.position, record.at, event.status
+            row.media_type, row.source, row.latency_ms = event.media_type, event.source or None, latency_ms
+            row.size_bytes, row.cut_bytes = _whole(event.size_bytes), _whole(event.cut)
+        if (step := self._steps.get(number)) is not None:
+            step.status, step.source = event.status, event.source or None
+            step.size_bytes, step.latency_ms = _whole(event.size_bytes), latency_ms
+
+    def _verified(self, record: Record, event: ObservationVerified) -> None:
+        self._judged_observation(event.call, event.verifier, None)
+
+    def _refused(self, record: Record, event: ObservationRefused) -> None:
+        self._judged_observation(event.call, event.verifier, event.reason)
+
+    def _judged_observation(self, number: int, verifier: str, refusal: str | None) -> None:
+        if (row := self._attempts.get(_whole(number))) is not None:
+            row.verifier, row.verified, row.refusal = verifier, refusal is None, refusal
+        if (step := self._steps.get(_whole(number))) is not None:
+            step.verified = refusal is None
+
+    def _confirmed(self, record: Record, event: EffectConfirmed) -> None:
+        self._came_out(event.call, "landed")
+
+    def _in_doubt(self, record: Record, event: EffectInDoubt) -> None:
+        self._came_out(event.call, "in_doubt")
+
+    def _reconciled(self, record: Record, event: EffectReconciled) -> None:
+        self._came_out(event.call, event.outcome)
+
+    def _came_out(self, number: int, outcome: str) -> None:
+        if (row := self._attempts.get(_whole(number))) is not None:
+            row.outcome = outcome
+
+    def _fact(self, record: Record, event: FactCommitted) -> None:
+        self.facts.append(
+            FactRow(
+                run=self.run,
+                run_id=self.run_id,
+                position=record.position,
+                committed_at=record.at,
+                key=event.key,
+                value=_json(event.value),
+                verifier=event.verifier,
+                evidence=tuple(map(_whole, event.evidence)),
+                supersedes=None if event.supersedes is None else _whole(event.supersedes),
+            )
+        )
+
+    def _annotated(self, record: Record, event: AnnotationMade) -> None:
+        self.annotations.append(
+            AnnotationRow(
+                run=self.run,
+                run_id=self.run_id,
+                note=record.position,
+                annotated_at=record.at,
+                position=None if event.position is None else _whole(event.position),
+                name=event.name,
+                value=_json(event.value),
+                value_number=_number(event.value),
+                value_text=event.value if isinstance(event.value, str) else None,
+                source=event.source,
+            )
+        )
+
+    def _deciding(self, record: Record) -> StepRow:
+        """The row of the reply that is decided on; a further call, or one without a reply, has its own."""
+        row, self._undecided = self._undecided or self._stepped(record), None
+        row.position, row.decided_at = record.position, record.at
+        return row
+
+    def _stepped(self, record: Record) -> StepRow:
+        row = StepRow(
+            run=self.run, run_id=self.run_id, step=self.state.steps, position=record.position, decided_at=record.at
+        )
+        self.steps.append(row)
+        return row
+
+    def _describe(self, row: StepRow, tool: str, arguments: Json) -> None:
+        row.tool, row.arguments = tool, _json(arguments)
+        row.digest = digest({"tool": tool, "arguments": arguments})
+        row.repeat = row.digest in self._proposed
+        self._proposed.add(row.digest)
+
+
+def rendered(
+    run: int, run_id: str, records: Iterable[StoredLine], notes: Iterable[StoredLine]
+) -> dict[str, Iterable[Row]]:
+    """All rows of a run by table, from its stored records and those of the stream beside it.
+
+    Raises:
+        UnknownEvent: a stored line is not a record of this vocabulary.
+    """
+    rows = RunRows(run, run_id)
+    for position, _, line in records:
+        rows.add(line, position)
+    for position, _, line in notes:
+        rows.note(line, position)
+    return rows.tables()
+
+
+def _whole(number: int) -> int:
+    """A number that the database has a place for."""
+    return number if -_WHOLE_MAX <= number <= _WHOLE_MAX else _WHOLE_MAX if number > 0 else -_WHOLE_MAX
+
+
+def _number(value: Json) -> float | None:
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        return None
+
+
+def _json(value: Json) -> JsonText:
+    return JsonText(canonical(value).decode())
+
+
+def _between(started: datetime, ended: datetime) -> int:
+    return (ended - started) // _MILLISECOND
+
+
+_STEPS: dict[type, Callable[[RunRows, Record, Any], None]] = {
+    RunStarted: RunRows._started,
+    RunEnded: RunRows._ended,
+    ModelReplied: RunRows._reply,
+    DecisionMade: RunRows._decided,
+    ReplyRefused: RunRows._reply_refused,
+    FinishRefused: RunRows._finish_refused,
+    VerdictGiven: RunRows._judged,
+    ToolCalled: RunRows._called,
+    ObservationReceived: RunRows._observed,
+    ObservationVerified: RunRows._verified,
+    ObservationRefused: RunRows._refused,
+    EffectConfirmed: RunRows._confirmed,
+    EffectInDoubt: RunRows._in_doubt,
+    EffectReconciled: RunRows._reconciled,
+    FactCommitted: RunRows._fact,
+    AnnotationMade: RunRows._annotated,
+}
