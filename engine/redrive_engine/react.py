@@ -70,6 +70,7 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
         return
     for signal in s.hearing:
         yield from heard(program, s, signal)
+    yield from overdue(program, s)
     match event:
         case ModelReplied() if s.running:
             yield from replied(program, s, event)
@@ -98,6 +99,13 @@ def heard(program: Program, s: RunState, signal: Event) -> Follows:
             yield StopDecided(status="failed", reason=f"not done: {', '.join(lacking)}") if lacking else done(program)
         case _:
             pass  # other words are read with the next request
+
+
+def overdue(program: Program, s: RunState) -> Follows:
+    """Once its wall time is over a run begins nothing more, not even what this very input would have called for."""
+    limit_ms = program.terms.budget.wall_time_ms
+    if limit_ms is not None and s.running and s.wall_us >= limit_ms * 1000:
+        yield StopDecided(status="exhausted", reason="wall_time", dimension="wall_time")
 
 
 def replied(program: Program, s: RunState, event: ModelReplied) -> Follows:
@@ -227,9 +235,9 @@ def taken_up(s: RunState) -> Follows:
 
 def onward(program: Program, s: RunState) -> Follows:
     """What to ask next, or the end: nothing new is asked after a stop, and nothing ends while something is open."""
-    if s.running:
+    if s.running and not s.requests:
         over = exhausted(program.terms.budget, s)
-        if over and (not s.requests or over == "wall_time"):
+        if over:
             yield StopDecided(status="exhausted", reason=over, dimension=over)
     if s.stop is None:
         if not s.requests:

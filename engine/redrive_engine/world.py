@@ -76,6 +76,6 @@ def _deadline(state: RunState) -> datetime | None:
     """When the wall time runs out; it stands still while only people are awaited, and after a stop."""
     remaining = left(state.terms.budget, state)["wall_time"]
     only_people = bool(state.requests) and all(type(one) is PersonAsked for one in state.requests.values())
-    if remaining is None or state.now is None or state.stop is not None or only_people:
+    if remaining is None or state.counted is None or state.stop is not None or only_people:
         return None
-    return state.now + timedelta(milliseconds=remaining)
+    return state.counted + timedelta(milliseconds=remaining)

@@ -13,6 +13,7 @@ import msgspec
 from redrive_events import (
     ANSWERS,
     DRIVERS,
+    STRANGERS,
     AnnotationMade,
     CancelRequested,
     Content,
@@ -86,11 +87,15 @@ class Call(msgspec.Struct):
 
 
 class RunState(msgspec.Struct):
-    """All that the loop knows of a run. A fold owns its state and changes it in place: to keep one, copy it."""
+    """All that the loop knows of a run. A fold owns its state and changes it in place: to keep one, copy it.
+
+    ``counted`` is the moment up to which wall time has been counted.
+    """
 
     run_id: str = ""
     position: int = 0
     now: datetime | None = None
+    counted: datetime | None = None
     started: RunStarted | None = None
     stop: StopDecided | None = None
     end: RunEnded | None = None
@@ -173,8 +178,8 @@ def evolve(state: RunState, record: Record) -> RunState:
     event = record.event
     if state.now is None:
         state.run_id = record.run_id
-    elif record.at > state.now and _time_counts(state, event):
-        state.wall_us += (record.at - state.now) // _MICROSECOND
+    if state.counted != record.at:
+        _count_time(state, event, record.at)
     state.now, state.position = record.at, record.position
     if state.end is not None:
         return state
@@ -185,14 +190,24 @@ def evolve(state: RunState, record: Record) -> RunState:
     return state
 
 
-def _time_counts(state: RunState, event: Event) -> bool:
-    """Time in which only people are awaited does not count, nor that between two workers."""
-    if type(event) is LeaseGranted:
-        return False
+def _count_time(state: RunState, event: Event, at: datetime) -> None:
+    """Time in which only people are awaited does not count, nor that between two workers.
+
+    What a stranger appends says nothing of a worker, so the time before it counts with the worker's next record.
+    """
+    people = _only_people(state)
+    if type(event) in STRANGERS and not people:
+        return
+    if state.counted is not None and not people and type(event) is not LeaseGranted:
+        state.wall_us += (at - state.counted) // _MICROSECOND
+    state.counted = at
+
+
+def _only_people(state: RunState) -> bool:
     for request in state.requests.values():
         if type(request) is not PersonAsked:
-            return True
-    return not state.requests
+            return False
+    return bool(state.requests)
 
 
 def _started(state: RunState, event: RunStarted, position: int) -> None:
