@@ -28,7 +28,7 @@ def _ruling(program: Program, s: RunState, call: Call) -> Ruling:
     assert s.started is not None
     assert s.now is not None
     declared = None if program.tools is None else program.tools.get(call.tool)
-    if declared is not None and (problem := declared.problems(call.arguments)):
+    if declared is not None and call.tool in program.offered and (problem := declared.problems(call.arguments)):
         return Ruling("deny", SCHEMA, reason=problem, text=f"{call.tool}: {problem}")
     question = Question(
         principal=s.started.principal,

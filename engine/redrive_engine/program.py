@@ -58,10 +58,16 @@ class Program:
         return [one for one in self.verifiers if one.tool == tool]
 
     @cached_property
+    def offered(self) -> dict[str, Json]:
+        """The schemas of the tools that the contract grants, by name: a model is told of no others."""
+        granted, tools = self.terms.tools, sorted((self.tools or {}).items())
+        return {name: tool.schema for name, tool in tools if granted is None or name in granted}
+
+    @cached_property
     def rest(self) -> bytes:
         """What of a request is no message, in canonical bytes: model, parameters, tools."""
-        schemas: Json = self.told or {name: tool.schema for name, tool in sorted((self.tools or {}).items())}
-        return canonical({"model": self.terms.model, "parameters": self.terms.parameters, "tools": schemas})
+        tools: Json = self.told or self.offered
+        return canonical({"model": self.terms.model, "parameters": self.terms.parameters, "tools": tools})
 
     @cached_property
     def parts(self) -> dict[str, Part]:

@@ -184,6 +184,30 @@ def test_a_tool_outside_the_contract_never_acts(make: Callable[[list[str]], rd.A
     assert deployed == []
 
 
+def test_a_tool_outside_the_contract_is_no_tool_to_the_model() -> None:
+    """It is not offered, and a call of it is blocked before anybody looks at its arguments."""
+    offered: list[str] = []
+    deployed: list[str] = []
+
+    def pushy(_: int, request: rd.ModelRequest) -> str:
+        offered.extend(request.tools)
+        return action("I deploy somewhere.", "deploy", host="production")
+
+    run = run_of(make_agent(model=rd.ScriptedModel(pushy), ungranted=[variants.deploy_to(deployed)]))
+    assert offered == ["read_file", "run_test", "search_code"]
+    assert (run.status, deployed) == ("blocked", [])
+
+
+@pytest.mark.parametrize("given", [{}, {"query": 5}, {"query": "session", "flags": "--replace"}])
+def test_arguments_that_do_not_fit_are_corrected_and_never_used(given: dict[str, object]) -> None:
+    """They are a slip of the model's and no request outside the contract, so the run goes on."""
+    slip = json.dumps({"type": "action", "tool": "search_code", "input": given})
+    watched = Noting(BROKEN.files, BROKEN.tests)
+    run = run_of(make_agent(model=scripted(variants.instead({1: slip})), repository=watched))
+    assert next((one.verdict, one.rule) for one in found(run, VerdictGiven)) == ("deny", "schema")
+    assert (run.status, watched.touched[0]) == ("succeeded", REDIRECT_TEST)
+
+
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [

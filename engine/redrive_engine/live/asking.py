@@ -48,7 +48,7 @@ async def _ask_model(request: ModelAsked, waiting: Waiting, program: Program, mo
     question = ModelRequest(
         turn=waiting.steps + 1,
         messages=waiting.messages,
-        tools={name: tool.schema for name, tool in (program.tools or {}).items()},
+        tools=program.offered,
         model=request.model,
         parameters=request.parameters,
     )

@@ -12,7 +12,7 @@ from redrive_projections import Message
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request: the messages as the log holds them, the tools' schemas, the model's name and parameters.
+    """One request: the messages as the log holds them, the granted tools' schemas, the model's name and parameters.
 
     ``turn`` counts the model requests of the run from 1; a request asked again after a failure is the same turn.
     """
