@@ -1,0 +1,132 @@
+"""OpenAI's chat completions: the reply in a response object, or put together again from its streamed chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from redrive_events import BadInput, Json, Usage, parse_json
+from redrive_replays.traces.chat_messages import said_of
+from redrive_replays.traces.trace import ASSISTANT, Meta, Said
+
+_ADDED: Final = ("content", "reasoning_content", "reasoning", "refusal")
+TOKENS_MAX: Final = 2**53
+
+
+def is_response(value: Json) -> bool:
+    """Whether ``value`` is a chat completion, its text, or a stream of its chunks."""
+    return completion_of(value) is not None
+
+
+def completion_of(value: Json) -> Mapping[str, Json] | None:
+    """A response as one completion object: as it is, from its JSON text, or from server-sent events."""
+    if isinstance(value, str):
+        value = _events(value) if value.lstrip().startswith(("data:", "event:", ":")) else _json(value)
+    if isinstance(value, list):
+        chunks = [one for one in value if isinstance(one, dict) and isinstance(one.get("choices"), list)]
+        return _assembled(chunks) if chunks else None
+    if isinstance(value, dict) and isinstance(value.get("choices"), list):
+        return value
+    return None
+
+
+def reply_of(completion: Mapping[str, Json], *, cost: Json = None) -> Said | None:
+    """The first choice of a completion with its tokens and ids; None where it holds no message."""
+    choice = next((one for one in completion["choices"] if isinstance(one, dict)), None)
+    message = choice.get("message") if choice else None
+    if choice is None or not isinstance(message, dict):
+        return None
+    meta = Meta(
+        usage=usage_of(completion.get("usage")),
+        finish=_text(choice.get("finish_reason")),
+        model=_text(completion.get("model")),
+        response_id=_text(completion.get("id")),
+        cost_micros=round(cost * 1_000_000) if isinstance(cost, int | float) and 0 < cost < 1_000_000 else 0,
+    )
+    return said_of({**message, "role": ASSISTANT}, meta)
+
+
+def usage_of(usage: Json) -> Usage | None:
+    """Tokens without double counting: what a prompt's count says includes the cached ones."""
+    if not isinstance(usage, dict):
+        return None
+    given, made = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
+    read = _tokens(given, "cached_tokens") or _tokens(usage, "cache_read_input_tokens", "prompt_cache_hit_tokens")
+    write = _tokens(usage, "cache_creation_input_tokens") or _tokens(given, "cache_write_tokens")
+    prompt = _tokens(usage, "prompt_tokens", "input_tokens")
+    return Usage(
+        input=max(0, prompt - read - write),
+        cache_read=read,
+        cache_write=write,
+        output=_tokens(usage, "completion_tokens", "output_tokens"),
+        reasoning=_tokens(made, "reasoning_tokens"),
+    )
+
+
+def _tokens(counts: Json, *names: str) -> int:
+    for name in names:
+        value = counts.get(name) if isinstance(counts, dict) else None
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < TOKENS_MAX:
+            return value
+    return 0
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _json(text: str) -> Json:
+    try:
+        return parse_json(text)
+    except BadInput:
+        return None
+
+
+def _events(text: str) -> list[Json]:
+    """The data of server-sent events; what is no JSON (the last says ``[DONE]``) is left out."""
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return [_json(line.removeprefix("data:")) for line in lines if line.startswith("data:")]
+
+
+def _assembled(chunks: Iterable[Mapping[str, Json]]) -> Mapping[str, Json] | None:
+    """One completion from its chunks: words and arguments are joined, ids and names stand in a call's first chunk."""
+    whole: dict[str, Json] = {}
+    message: dict[str, Json] = {"role": ASSISTANT, "content": None}
+    calls: dict[Json, dict[str, Json]] = {}
+    finish = None
+    for chunk in chunks:
+        whole |= {key: value for key, value in chunk.items() if key != "choices" and value is not None}
+        for choice in chunk["choices"]:
+            if not isinstance(choice, dict) or choice.get("index", 0) != 0:
+                continue
+            finish = choice.get("finish_reason") or finish
+            if isinstance(choice.get("message"), dict):
+                message |= choice["message"]
+            if isinstance(delta := choice.get("delta"), dict):
+                _add(message, calls, delta)
+    if calls:
+        message["tool_calls"] = list(calls.values())
+    return {**whole, "choices": [{"index": 0, "finish_reason": finish, "message": message}]}
+
+
+def _add(message: dict[str, Json], calls: dict[Json, dict[str, Json]], delta: Mapping[str, Json]) -> None:
+    for key in _ADDED:
+        if isinstance(words := delta.get(key), str):
+            message[key] = (message.get(key) or "") + words
+    if isinstance(old := delta.get("function_call"), dict):
+        _extend(message.setdefault("function_call", {}), old)
+    parts = delta.get("tool_calls")
+    for part in parts if isinstance(parts, list) else []:
+        if not isinstance(part, dict):
+            continue
+        index = part.get("index", len(calls))
+        call = calls.setdefault(index if isinstance(index, int) else len(calls), {"function": {}})
+        call["id"] = call.get("id") or part.get("id")
+        if isinstance(made := part.get("function"), dict):
+            _extend(call["function"], made)
+
+
+def _extend(call: dict[str, Json], made: Mapping[str, Json]) -> None:
+    call["name"] = call.get("name") or made.get("name")
+    if isinstance(more := made.get("arguments"), str):
+        call["arguments"] = call.get("arguments", "") + more

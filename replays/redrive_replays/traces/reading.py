@@ -1,0 +1,180 @@
+"""A file's bytes as JSON values: a whole document first, then lines, with a note of each loss."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from redrive_events import BadInput, Json, parse_json
+
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class Diagnostic(NamedTuple):
+    """What could not be read as it stands; ``line`` counts from 1 (0: the whole file), ``offset`` is its first byte."""
+
+    problem: str
+    line: int = 0
+    offset: int = 0
+
+    def __str__(self) -> str:
+        return f"line {self.line} (byte {self.offset}): {self.problem}" if self.line else self.problem
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A JSON value of the file: the whole document, or a line of it. ``index`` counts from 0, torn lines included."""
+
+    index: int
+    value: Json
+    line: int = 0
+    offset: int = 0
+
+
+@dataclass(slots=True)
+class Material:
+    """What a file holds: one entry (a document) or several (lines); ``lost`` is how many lines cannot be read."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+    entries: list[Entry] = field(default_factory=list)
+    lined: bool = False
+    lost: int = 0
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def read_bytes(data: bytes, name: str) -> Material:
+    """``data`` as JSON: one document, else lines that are split at a line feed and nothing else.
+
+    A line that cannot be read costs that line only. Raises:
+        BadInput: empty, no JSON, or a document that breaks off.
+    """
+    material = Material(name, hashlib.sha256(data).hexdigest(), len(data))
+    data = _as_utf8(data)
+    bare = data.strip()
+    if not bare:
+        raise BadInput("the file is empty", place=name)
+    if bare[:1] not in b"{[" and b"\n" not in bare:
+        raise BadInput("not JSON", place=name)
+    try:
+        material.entries.append(Entry(0, parse_json(bare)))
+    except BadInput as error:
+        _lines_or_lenient(data, material, error)
+    return material
+
+
+def _lines_or_lenient(data: bytes, material: Material, problem: BadInput) -> None:
+    lines = _lines(data, material)
+    if lines is not None:
+        material.lined = True
+        material.entries = lines
+        return
+    material.diagnostics.clear()
+    material.lost = 0
+    read = lenient(data)
+    if read is None:
+        raise BadInput(_torn(problem), place=material.name) from problem
+    value, notes = read
+    material.entries.append(Entry(0, value))
+    material.diagnostics += map(Diagnostic, notes)
+
+
+def _torn(problem: BadInput) -> str:
+    where = _BYTE.search(str(problem.__cause__))
+    if where is None:
+        return "not JSON, or a JSON document that is cut off"
+    return f"not JSON, or a torn JSON document: it breaks at byte {where[1]}"
+
+
+def _lines(data: bytes, material: Material) -> list[Entry] | None:
+    """The lines that hold an object each; None if this is no file of lines."""
+    found: list[Entry] = []
+    firsts: list[bool] = []
+    for index, (number, offset, line) in enumerate(split(data)):
+        read = _line(line)
+        firsts.append(read is not None)
+        if read is None:
+            material.diagnostics.append(Diagnostic("not a JSON object, left out", number, offset))
+            continue
+        value, notes = read
+        found.append(Entry(index, value, number, offset))
+        material.diagnostics += (Diagnostic(note, number, offset) for note in notes)
+    material.lost = len(firsts) - len(found)
+    # In a document of many lines that is torn, few lines are objects, and the first is none.
+    if len(firsts) < 2 or not found or not (firsts[0] or len(found) > material.lost):
+        return None
+    return found
+
+
+def split(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """The lines that are not blank: number, offset of the first byte, bytes without the line's end."""
+    offset = 0
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line.strip():
+            yield number, offset, line.removesuffix(b"\r")
+        offset += len(line) + 1
+
+
+def _line(line: bytes) -> tuple[Json, list[str]] | None:
+    try:
+        value = parse_json(line)
+    except BadInput:
+        read = lenient(line) if line.lstrip()[:1] == b"{" else None
+        return read if read is not None and isinstance(read[0], dict) else None
+    return (value, []) if isinstance(value, dict) else None
+
+
+def lenient(data: bytes) -> tuple[Json, list[str]] | None:
+    """JSON as others write it (NaN, half surrogate pairs, raw control characters, stray bytes), made plain.
+
+    Each liberty is noted; None if it is no JSON even so.
+    """
+    notes: dict[str, None] = {}
+
+    def number(text: str) -> Json:
+        value = float(text)
+        return value if math.isfinite(value) else constant(text)
+
+    def constant(text: str) -> Json:
+        notes["NaN, Infinity or a number out of range: kept as text"] = None
+        return text
+
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        notes[f"not UTF-8 at byte {error.start}: replaced by U+FFFD"] = None
+        text = data.decode(errors="replace")
+    try:
+        value = json.loads(text, strict=False, parse_constant=constant, parse_float=number)
+        return _whole(value, notes), list(notes)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _whole(value: Json, notes: dict[str, None]) -> Json:
+    """``value`` without half surrogate pairs, which no UTF-8 has."""
+    if isinstance(value, str):
+        if not _HALF_PAIR.search(value):
+            return value
+        notes["half of a surrogate pair: replaced by U+FFFD"] = None
+        return _HALF_PAIR.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_whole(one, notes) for one in value]
+    if isinstance(value, dict):
+        return {_whole(key, notes): _whole(one, notes) for key, one in value.items()}
+    return value
+
+
+def _as_utf8(data: bytes) -> bytes:
+    if data.startswith(_UTF16):
+        return data.decode("utf-16", errors="replace").encode()
+    return data.removeprefix(codecs.BOM_UTF8)

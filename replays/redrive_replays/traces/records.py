@@ -1,0 +1,54 @@
+"""A trace as records: the run that the engine derives from its inputs, and the remarks beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from redrive_engine.program import RULES, Program
+from redrive_engine.world import Happened
+from redrive_events import INPUTS, NOTES, AnnotationMade, Record, RunStarted, Source
+from redrive_replays.script import written_down
+from redrive_replays.traces.trace import Trace
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def run_id_of(format: str, sha256: str, entry: int | None) -> str:  # noqa: A002 - it is called so everywhere
+    """The id of an imported run: the same file gives the same ids; ``entry`` is None in a file of one run."""
+    return f"{format}-{sha256[:10]}" + ("" if entry is None else f"-{entry:03d}")
+
+
+def records_of(trace: Trace, run_id: str, *, format: str, sha256: str) -> tuple[list[Record], list[Record]]:  # noqa: A002
+    """The records of the run, and those of its notes."""
+    source = Source(
+        format=format,
+        sha256=sha256,
+        entry=trace.entry,
+        grade=trace.grade,
+        missing=tuple(what if times == 1 else f"{what}: {times}" for what, times in trace.missing.items()),
+    )
+    program = Program(format, "", trace.terms, prompt=tuple(trace.prompt), told=trace.told)
+    started = RunStarted(
+        goal=trace.goal,
+        agent=format,
+        nonce=f"{sha256[:32]}-{trace.entry}",
+        contract=trace.terms,
+        rules=RULES,
+        parts=program.parts,
+        clock="none",
+        labels=trace.labels,
+        source=source,
+    )
+    happened = (Happened(event, EPOCH) for event in (started, *trace.inputs))
+    records = written_down(program, run_id, happened)
+    return records, list(_notes(trace, run_id + NOTES, records, format))
+
+
+def _notes(trace: Trace, stream: str, records: list[Record], source: str) -> Iterator[Record]:
+    inputs = [record.position for record in records if type(record.event) in INPUTS]
+    for position, remark in enumerate(trace.remarks, start=1):
+        about = None if remark.input is None else inputs[remark.input]
+        event = AnnotationMade(name=remark.name, value=remark.value, source=source, position=about)
+        yield Record(run_id=stream, position=position, at=EPOCH, cause=0, left=0, event=event)

@@ -1,0 +1,57 @@
+"""The one table of importers: what each reads, how it is told by content, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from redrive_events import BadInput
+from redrive_replays.traces import chat, tau_bench
+from redrive_replays.traces.reading import Material
+from redrive_replays.traces.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """One format: its name, what is read in a person's words, the test of its content, and the reading."""
+
+    name: str
+    reads: str
+    detect: Callable[[Material], bool]
+    read: Callable[[Material], Iterator[Trace]]
+
+
+# The first that recognises a file reads it, so what is told by more stands above what is told by less.
+IMPORTERS: Final = (
+    Importer("tau-bench", "tau-bench results (a list of task, reward, traj)", tau_bench.detect, tau_bench.read),
+    Importer(
+        "tau-bench-display",
+        "tau-bench few-shot examples (refused: text only)",
+        tau_bench.detect_display,
+        tau_bench.refuse_display,
+    ),
+    Importer(
+        "openai-chat",
+        "OpenAI chat messages (a list, a request, a request with its response, lines of these)",
+        chat.detect,
+        chat.read,
+    ),
+)
+
+
+def importer_of(material: Material) -> Importer:
+    """The importer that recognises the file's content; its name does not count.
+
+    Raises:
+        BadInput: none does.
+    """
+    for importer in IMPORTERS:
+        if importer.detect(material):
+            return importer
+    raise BadInput(f"no trace that is known here; read are: {readable()}", place=material.name)
+
+
+def readable() -> str:
+    """What can be read, in one line."""
+    return "; ".join(importer.reads for importer in IMPORTERS)

@@ -1,0 +1,79 @@
+"""What an importer makes of a recorded run: words in order, inputs for the engine, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from redrive_events import Content, Grade, Input, Json, Terms, Usage, calls_of
+
+SYSTEM = frozenset({"system", "developer"})
+RESULTS = frozenset({"tool", "function"})
+ASSISTANT = "assistant"
+
+
+class Meta(NamedTuple):
+    """What a source says of a reply beside its words."""
+
+    usage: Usage | None = None
+    finish: str = ""
+    model: str = ""
+    response_id: str = ""
+    cost_micros: int = 0
+
+
+NO_META = Meta()
+NO_TERMS = Terms()
+
+
+@dataclass(slots=True)
+class Said:
+    """One message of a trace; ``answers`` are the ids of the calls that a tool's message says it answers.
+
+    ``extras`` is what else the source has on it: kept beside the run.
+    """
+
+    role: str
+    content: Content
+    answers: Sequence[str] = ()
+    name: str = ""
+    last: bool = False
+    meta: Meta = NO_META
+    extras: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> bool:
+        """Whether it is a reply that calls tools."""
+        return self.role == ASSISTANT and next(calls_of(self.content), None) is not None
+
+
+class Remark(NamedTuple):
+    """Something the source says about the run, or about the input with this index."""
+
+    name: str
+    value: Json
+    input: int | None = None
+
+
+@dataclass(slots=True)
+class Trace:
+    """One recorded run: how it began, what happened to it, and what of it is missing or was inferred."""
+
+    entry: int = 0
+    prompt: list[Mapping[str, Json]] = field(default_factory=list)
+    told: Sequence[Json] = ()
+    goal: str = ""
+    terms: Terms = NO_TERMS
+    inputs: list[Input] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
+    missing: dict[str, int] = field(default_factory=dict)
+    grade: Grade = "full"
+    calls: int = 0
+    results: int = 0
+    unpaired: int = 0
+
+    def lacks(self, what: str) -> None:
+        """Note once more that something is missing, or was inferred."""
+        self.missing[what] = self.missing.get(what, 0) + 1
