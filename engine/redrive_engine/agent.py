@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import anyio
 
@@ -52,6 +53,18 @@ class Run:
         return list(self.log.read(self.run_id))
 
 
+class Settings(TypedDict, total=False):
+    """How a run is begun: what `Agent.run` and `Agent.arun` take beside the goal."""
+
+    principal: str
+    tenant: str
+    log: EventLog | Path | str
+    run_id: str
+    labels: Mapping[str, str] | None
+    patience: Patience | None
+    surroundings: Surroundings | None
+
+
 class Agent:
     """Contract, tools, verifiers, policy and model; `program` is the pure half, which a replay needs alone.
 
@@ -92,9 +105,9 @@ class Agent:
             policy=self.policy,
         )
 
-    def run(self, goal: str, **settings: object) -> Run:
+    def run(self, goal: str, **settings: Unpack[Settings]) -> Run:
         """`arun` from code that has no event loop."""
-        return anyio.run(lambda: self.arun(goal, **settings))  # type: ignore[arg-type]
+        return anyio.run(lambda: self.arun(goal, **settings))
 
     async def arun(
         self,
