@@ -36,6 +36,7 @@ from redrive_events import (
     ToolCalled,
     VerdictGiven,
 )
+from redrive_projections.history import ask
 from redrive_replays import recording_of
 
 Make: TypeAlias = Callable[[], rd.Agent]
@@ -287,6 +288,29 @@ def test_a_recorded_run_replays_the_same(make: Make, tmp_path: Path) -> None:
     report = rd.replay(recording_of(log, "run"), agent=make())
     log.close()
     assert (report.outcome, report.divergences, report.changed_parts) == ("same", (), ())
+
+
+def test_every_run_is_rows_in_sql() -> None:
+    """One row a run, one row a step, one row for each time something became known."""
+    log = rd.MemoryLog()
+    for make in (make_agent, variants.short, variants.hasty, variants.straying):
+        make().run(GOAL, log=log, run_id=make.__name__)
+    assert ask(log, "SELECT run_id, status, dimension, steps, tool_calls, denials FROM runs ORDER BY run").rows == [
+        ("make_agent", "succeeded", None, 7, 5, 0),
+        ("short", "exhausted", "steps", 3, 2, 0),
+        ("hasty", "succeeded", None, 7, 5, 0),
+        ("straying", "blocked", None, 3, 1, 1),
+    ]
+    steps = "SELECT step, decision, tool, verdict, refusal, verified FROM steps WHERE run_id = ? ORDER BY step"
+    assert ask(log, steps, parameters=["make_agent"]).rows == [
+        (1, "refused", None, None, "not JSON", None),
+        *((step, "call", tool, "allow", None, True) for step, tool in enumerate(CALLS, start=2)),
+        (7, "finish", None, None, None, None),
+    ]
+    asked = "SELECT summary <> '' AS told, count(*) FROM steps WHERE decision = 'call' GROUP BY told"
+    assert ask(log, asked).rows == [(True, 14)]
+    known = "SELECT key, count(*) FROM facts WHERE supersedes IS NOT NULL GROUP BY key"
+    assert ask(log, known).rows == [("files_read", 2)]
 
 
 def test_the_whole_trajectory(snapshot: SnapshotAssertion) -> None:
