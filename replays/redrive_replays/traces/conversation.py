@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from itertools import count, pairwise
 
 import msgspec
 
@@ -73,7 +73,7 @@ def retell(
     for one in talk[:first]:
         telling.message(one)
     telling.happens(LeaseGranted(worker="import", epoch=1))
-    for start, end in zip(replies, [*replies[1:], len(talk)], strict=True):
+    for start, end in pairwise([*replies, len(talk)]):
         telling.turn(talk[start], talk[start + 1 : end], final=end == len(talk))
     return trace
 

@@ -59,7 +59,7 @@ def read_bytes(data: bytes, name: str) -> Material:
         BadInput: empty, no JSON, or a document that breaks off.
     """
     material = Material(name, hashlib.sha256(data).hexdigest(), len(data))
-    data = _as_utf8(data)
+    data, start = _as_utf8(data)
     bare = data.strip()
     if not bare:
         raise BadInput("the file is empty", place=name)
@@ -68,12 +68,12 @@ def read_bytes(data: bytes, name: str) -> Material:
     try:
         material.entries.append(Entry(0, parse_json(bare)))
     except BadInput as error:
-        _lines_or_lenient(data, material, error)
+        _lines_or_lenient(data, start, material, error)
     return material
 
 
-def _lines_or_lenient(data: bytes, material: Material, problem: BadInput) -> None:
-    lines = _lines(data, material)
+def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadInput) -> None:
+    lines = _lines(data, start, material)
     if lines is not None:
         material.lined = True
         material.entries = lines
@@ -95,11 +95,11 @@ def _torn(problem: BadInput) -> str:
     return f"not JSON, or a torn JSON document: it breaks at byte {where[1]}"
 
 
-def _lines(data: bytes, material: Material) -> list[Entry] | None:
+def _lines(data: bytes, start: int, material: Material) -> list[Entry] | None:
     """The lines that hold an object each; None if this is no file of lines."""
     found: list[Entry] = []
     firsts: list[bool] = []
-    for index, (number, offset, line) in enumerate(split(data)):
+    for index, (number, offset, line) in enumerate(split(data, start)):
         read = _line(line)
         firsts.append(read is not None)
         if read is None:
@@ -115,9 +115,9 @@ def _lines(data: bytes, material: Material) -> list[Entry] | None:
     return found
 
 
-def split(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+def split(data: bytes, start: int = 0) -> Iterator[tuple[int, int, bytes]]:
     """The lines that are not blank: number, offset of the first byte, bytes without the line's end."""
-    offset = 0
+    offset = start
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
             yield number, offset, line.removesuffix(b"\r")
@@ -174,7 +174,9 @@ def _whole(value: Json, notes: dict[str, None]) -> Json:
     return value
 
 
-def _as_utf8(data: bytes) -> bytes:
+def _as_utf8(data: bytes) -> tuple[bytes, int]:
+    """The text without its mark, and how long the mark is."""
     if data.startswith(_UTF16):
-        return data.decode("utf-16", errors="replace").encode()
-    return data.removeprefix(codecs.BOM_UTF8)
+        return data.decode("utf-16", errors="replace").encode(), 0
+    bare = data.removeprefix(codecs.BOM_UTF8)
+    return bare, len(data) - len(bare)
