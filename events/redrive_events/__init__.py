@@ -1,7 +1,7 @@
 """What can happen in a run, its bytes, and the append-only log that keeps it."""
 
 from redrive_events.chain import START, checked, link
-from redrive_events.codec import arguments_of, canonical, decode, digest, encode, parse_json
+from redrive_events.codec import arguments_of, canonical, decode, decode_all, digest, encode, parse_json
 from redrive_events.content import (
     Block,
     Content,
@@ -28,6 +28,7 @@ from redrive_events.errors import (
     UnknownEvent,
 )
 from redrive_events.log import Batch, EventLog, Head, Lease, StoredLine, check_batch
+from redrive_events.portable import PORTABLE_VERSION, Portable, is_portable, load_portable, write_portable
 from redrive_events.record import NOTES, Record, check_run_id
 from redrive_events.stores import MemoryLog, SqliteLog
 from redrive_events.terms import Dimension, Limits, Predicate, Quotas, Terms
@@ -94,6 +95,7 @@ __all__ = [
     "EVENTS",
     "INPUTS",
     "NOTES",
+    "PORTABLE_VERSION",
     "REQUESTS",
     "START",
     "STRANGERS",
@@ -146,6 +148,7 @@ __all__ = [
     "OwnWords",
     "Part",
     "PersonAsked",
+    "Portable",
     "Predicate",
     "ProposedCall",
     "Quotas",
@@ -182,9 +185,13 @@ __all__ = [
     "check_run_id",
     "checked",
     "decode",
+    "decode_all",
     "digest",
     "encode",
+    "is_portable",
     "link",
+    "load_portable",
     "parse_json",
     "text_of",
+    "write_portable",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 
-from redrive_events.codec import decode, decode_all
+from redrive_events.codec import decode, decode_all, time_of
 from redrive_events.log import Batch, Head, Lease, StoredLine
 from redrive_events.record import Record
 from redrive_events.stores.sealing import UNBEGUN, Tip, granted, sealed, spelled
@@ -74,6 +74,14 @@ class MemoryLog:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def keep(self, run_id: str, lines: Sequence[StoredLine]) -> None:
+        """Take lines that follow the run's last, as another log stored them; they are believed to be what they say."""
+        with self._lock:
+            self._streams.setdefault(run_id, []).extend(lines)
+            self._order += [(run_id, stored.position) for stored in lines]
+            last = lines[-1]
+            self._tips[run_id] = Tip(last.position, last.digest, time_of(last.line))
 
     def _write(self, batches: Iterable[tuple[Batch, list[bytes]]]) -> None:
         with self._lock:

@@ -1,0 +1,269 @@
+"""Runs as one file that can be sent: a header, then a line a record, its bytes as they were stored."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import IO, Annotated, NamedTuple
+
+import msgspec
+
+from redrive_events.chain import START, checked, link
+from redrive_events.codec import decode_all, encode
+from redrive_events.errors import BadInput, BrokenChain, NewerFormat, NoSuchRun
+from redrive_events.log import Batch, EventLog, Head, StoredLine
+from redrive_events.record import NOTES, check_run_id
+from redrive_events.stores import MemoryLog
+
+PORTABLE_VERSION = 0
+
+_MAGIC = b'{"format":"redrive",'
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_CHUNK = 512
+
+# A line is `{"d":"<64 hex digits>","r":<record>}`.
+_HEX = slice(len('{"d":"'), len('{"d":"') + 64)
+_RECORD = slice(_HEX.stop + len('","r":'), -len("}"))
+
+
+class _Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    digest: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    position: Annotated[int, msgspec.Meta(ge=1)]
+    run_id: str
+
+
+class _Version(msgspec.Struct, frozen=True):
+    format: str
+    version: int
+
+
+class _Header(_Version, frozen=True, forbid_unknown_fields=True):
+    runs: tuple[_Head, ...]
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """What of a record says where it stands; the rest of it is not looked at."""
+
+    run_id: str
+    position: int
+    left: int
+
+
+class _Append(NamedTuple):
+    """A whole append as it stands in the file; ``number`` is that of its first line."""
+
+    run_id: str
+    number: int
+    lines: list[StoredLine]
+
+
+_read_place = msgspec.json.Decoder(_Place).decode
+_CHANGED = "the bytes are not those that were written"
+
+
+def is_portable(first_bytes: bytes) -> bool:
+    """Whether a file that begins like this is in the portable form; its first 128 KiB always tell."""
+    if first_bytes.startswith(_ZSTD):
+        import zstandard
+
+        try:
+            first_bytes = zstandard.ZstdDecompressor().decompressobj().decompress(first_bytes)
+        except zstandard.ZstdError:
+            return False
+    return first_bytes.startswith(_MAGIC)
+
+
+def write_portable(log: EventLog, run_ids: Iterable[str], file: IO[bytes], *, compressed: bool = False) -> None:
+    """Write runs into ``file``, each followed by what was said beside it; the same runs give the same bytes.
+
+    A run that goes on meanwhile is written as far as it had come. All that is written was checked.
+
+    Raises:
+        NoSuchRun: nobody began one of the runs.
+        BrokenChain: the log does not hold what was written to it; what is in ``file`` by then is of no use.
+    """
+    heads = list(dict.fromkeys(_with_notes(log, run_ids)))
+    runs = tuple(_Head(head.digest.hex(), head.position, head.run_id) for head in heads)
+    header = msgspec.json.encode(_Header("redrive", PORTABLE_VERSION, runs))
+    with ExitStack() as stack:
+        out = stack.enter_context(_packing(file)) if compressed else file
+        # Where it is packed, its beginning is a block of its own, so that a few bytes tell what the file is.
+        out.write(_MAGIC)
+        out.flush()
+        out.write(header[len(_MAGIC) :] + b"\n")
+        for head in heads:
+            lines = checked(head.run_id, islice(log.lines(head.run_id), head.position), head=head)
+            framed = (b'{"d":"%b","r":%b}\n' % (stored.digest.hex().encode(), stored.line) for stored in lines)
+            while chunk := b"".join(islice(framed, _CHUNK)):
+                out.write(chunk)
+
+
+def load_portable(path: str | os.PathLike[str]) -> tuple[MemoryLog, Portable]:
+    """A log in memory with all whole appends of a portable file, byte for byte; ``torn`` of the other says what is not.
+
+    Raises: as `Portable` and its `batches`, but for what is inside the events: that is seen when they are read.
+    """
+    log, portable = MemoryLog(), Portable(path)
+    for append in portable._appends():
+        log.keep(append.run_id, append.lines)
+    return log, portable
+
+
+class Portable:
+    """A portable file: its ``runs`` as they were when it was written, and its batches.
+
+    ``torn`` is empty until a reading has come to the end of a file that was cut off, and then says what is missing.
+
+    Raises:
+        BadInput: the file cannot be read, or is not in the portable form.
+        NewerFormat: a later version of this program wrote it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.torn = ""
+        with _opened(self.path) as file:
+            self.runs = self._heads(file.readline())
+
+    def batches(self) -> Iterator[Batch]:
+        """The whole appends in their order, each as a batch, checked and decoded.
+
+        Raises:
+            BrokenChain: a line is missing, out of place, or not the one that was written.
+            UnknownEvent: a line is not a record of this vocabulary.
+            BadInput: a line is not as this program would write it, or the file cannot be read on.
+        """
+        for run_id, number, stored in self._appends():
+            records = list(decode_all(run_id, ((position, line) for position, _, line in stored)))
+            for place, (record, (_, _, line)) in enumerate(zip(records, stored, strict=True), start=number):
+                if encode(record) != line:
+                    raise self._bad("the record is not in its canonical spelling", place)
+            yield Batch(run_id, records, stored[0].position - 1)
+
+    def _appends(self) -> Iterator[_Append]:
+        self.torn = ""
+        with _opened(self.path) as file:
+            file.readline()
+            numbered = enumerate(file, start=2)
+            for index, head in enumerate(self.runs, start=1):
+                whole = 0
+                for append in self._appends_of(head, numbered):
+                    yield append
+                    whole = append.lines[-1].position
+                if whole < head.position:
+                    missing = len(self.runs) - index
+                    behind = f", and {missing} more {'is' if missing == 1 else 'are'} missing" if missing else ""
+                    self.torn = f"run {head.run_id} is cut off at position {whole} of {head.position}{behind}"
+                    return
+            for number, _ in numbered:
+                raise self._bad("more than the header tells", number)
+
+    def _appends_of(self, head: Head, numbered: Iterator[tuple[int, bytes]]) -> Iterator[_Append]:
+        """The whole appends of a run; fewer than the head says where the file is cut off."""
+        digest, still, pending = START, 0, list[StoredLine]()
+        for position in range(1, head.position + 1):
+            number, line = next(numbered, (0, b""))
+            place = _place(line, head.run_id, position)
+            if place is None:
+                return
+            record = line.removesuffix(b"\n")[_RECORD]
+            digest = link(digest, record)
+            if line[_HEX] != digest.hex().encode():
+                raise BrokenChain(head.run_id, position=position, problem=_CHANGED)
+            if (still and place.left != still - 1) or (position == head.position and place.left):
+                raise self._bad("an append that is not whole", number)
+            still = place.left
+            pending.append(StoredLine(position, digest, record))
+            if not still:
+                yield _Append(head.run_id, number + 1 - len(pending), pending)
+                pending = []
+        if digest != head.digest:
+            raise BrokenChain(head.run_id, position=head.position, problem="the header has another digest")
+
+    def _heads(self, line: bytes) -> tuple[Head, ...]:
+        """What the header says; a version that is too new is told before anything else that may be new with it."""
+        if not line.startswith(_MAGIC):
+            raise self._bad("not a Redrive recording", 1)
+        try:
+            version = msgspec.json.decode(line, type=_Version).version
+            if version > PORTABLE_VERSION:
+                problem = f"format version {version}, and this program reads up to {PORTABLE_VERSION}"
+                raise NewerFormat(problem, place=str(self.path))
+            told = msgspec.json.decode(line, type=_Header).runs
+            heads = tuple(Head(check_run_id(one.run_id), one.position, bytes.fromhex(one.digest)) for one in told)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self._bad("the header cannot be read", 1) from error
+        if len({head.run_id for head in heads}) < len(heads):
+            raise self._bad("the header names a run twice", 1)
+        return heads
+
+    def _bad(self, problem: str, number: int) -> BadInput:
+        return BadInput(problem, place=f"{self.path}:{number}")
+
+
+def _place(line: bytes, run_id: str, position: int) -> _Place | None:
+    """Where the record on this line stands, if that is where it should; None where the file was cut off.
+
+    Raises:
+        BrokenChain: it is not, or the line is none that was written.
+    """
+    whole = line.removesuffix(b"\n")
+    place = None
+    if whole.startswith(b'{"d":"') and whole[_HEX.stop : _RECORD.start] == b'","r":' and whole.endswith(b"}"):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            place = _read_place(whole[_RECORD])
+    if place is None and whole == line:
+        return None
+    if place is None:
+        raise BrokenChain(run_id, position=position, problem=_CHANGED)
+    if (place.run_id, place.position) != (run_id, position):
+        problem = f"missing, run {place.run_id} position {place.position} stands here"
+        raise BrokenChain(run_id, position=position, problem=problem)
+    return place
+
+
+def _with_notes(log: EventLog, run_ids: Iterable[str]) -> Iterator[Head]:
+    for run_id in run_ids:
+        head = log.head(run_id)
+        if not head.position:
+            raise NoSuchRun("nobody began this run", place=f"run {run_id}")
+        yield head
+        notes = log.head(run_id + NOTES)
+        if notes.position:
+            yield notes
+
+
+@contextmanager
+def _packing(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    import zstandard
+
+    with zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as packing:
+        yield packing
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file to be read line by line, unpacked where it is packed.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    unreadable: tuple[type[Exception], ...] = (OSError,)
+    try:
+        with ExitStack() as stack:
+            file: IO[bytes]
+            file = plain = stack.enter_context(path.open("rb"))
+            if plain.peek(len(_ZSTD)).startswith(_ZSTD):
+                import zstandard
+
+                unreadable += (zstandard.ZstdError,)
+                unpacking = zstandard.ZstdDecompressor().stream_reader(plain, read_across_frames=True, closefd=False)
+                file = stack.enter_context(io.BufferedReader(unpacking))
+            yield file
+    except unreadable as error:
+        problem = error.strerror if isinstance(error, OSError) else None
+        raise BadInput((problem or "its packed data are damaged").lower(), place=str(path)) from error
