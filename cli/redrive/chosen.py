@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
-from redrive_events import NOTES, EventLog, NoSuchRun, SqliteLog
+from redrive_events import NOTES, AnnotationMade, EventLog, Head, NoSuchRun, SqliteLog, load_portable
+from redrive_events.record import RUN_ID
+from redrive_replays import Recording, recording_of
 
 CANDIDATES_MAX = 5
 
 
 class Chosen(NamedTuple):
-    """A run, and the log that has it."""
+    """A run, the log that has it, and how far it had come when it was written."""
 
     run_id: str
     log: EventLog
+    head: Head
+
+    def recording(self) -> Recording:
+        """The run's records, as far as they can be read."""
+        return recording_of(self.log, self.run_id, head=self.head)
+
+    def remarks(self) -> list[AnnotationMade]:
+        """What was remarked on the run."""
+        events = (record.event for record in self.log.read(self.run_id + NOTES))
+        return [event for event in events if isinstance(event, AnnotationMade)]
 
 
 class Choice:
@@ -55,16 +67,21 @@ class Choice:
     def all(self) -> Iterator[Chosen]:
         """All runs of the log, in the order of their beginning."""
         log = self.log
-        return (Chosen(head.run_id, log) for head in log.runs() if not head.run_id.endswith(NOTES))
+        return (Chosen(head.run_id, log, head) for head in log.runs() if not head.run_id.endswith(NOTES))
 
     def named(self, name: str) -> list[Chosen]:
-        """The run that is called ``name``, or whose id alone begins so.
+        """The run that is called ``name``, or whose id alone begins so; of a recording file, all of its runs.
 
         Raises:
             NoSuchRun: there is none, or there are several.
+            BadInput: it is a file, and no recording.
         """
-        if self.log.head(name).position:
-            return [Chosen(name, self.log)]
+        file = Path(name)
+        if file.is_file() and (not RUN_ID.fullmatch(name) or not self._in_log(name)):
+            return list(_in_file(file))
+        head = self.log.head(name)
+        if head.position:
+            return [Chosen(name, self.log, head)]
         found = (one for one in self.all() if one.run_id.startswith(name))
         candidates = list(islice(found, CANDIDATES_MAX + 1))
         if len(candidates) == 1:
@@ -75,6 +92,9 @@ class Choice:
         some = ", ".join(one.run_id for one in candidates[:CANDIDATES_MAX])
         more = ", …" if len(candidates) > CANDIDATES_MAX else ""
         raise NoSuchRun(f"more than one run begins with it: {some}{more}", place=place)
+
+    def _in_log(self, name: str) -> bool:
+        return self.path.exists() and self.log.head(name).position > 0
 
     def one(self, name: str) -> Chosen:
         """The one run that ``name`` stands for.
@@ -87,3 +107,36 @@ class Choice:
             some = ", ".join(one.run_id for one in found[:CANDIDATES_MAX]) or "none"
             raise NoSuchRun(f"one run is wanted, and it holds {len(found)}: {some}", place=name)
         return found[0]
+
+
+def _in_file(path: Path) -> Iterator[Chosen]:
+    log, portable = load_portable(path)
+    return (Chosen(head.run_id, log, head) for head in portable.runs if not head.run_id.endswith(NOTES))
+
+
+@contextmanager
+def log_to_write(path: Path) -> Iterator[EventLog]:
+    """The log at ``path`` for the time being; it is made when it is first used, so that a bad request makes none."""
+    log = _Deferred(path)
+    try:
+        yield cast("EventLog", log)
+    finally:
+        log.close()
+
+
+class _Deferred:
+    """A log that is opened by the first use of it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._log: SqliteLog | None = None
+
+    def __getattr__(self, verb: str) -> Any:
+        if self._log is None:
+            self._log = SqliteLog(self._path)
+        return getattr(self._log, verb)
+
+    def close(self) -> None:
+        """Let go of what was opened."""
+        if self._log is not None:
+            self._log.close()

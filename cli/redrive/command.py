@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _app(arguments: Sequence[str]) -> typer.Typer:
     """The verbs; only the one that is asked for is loaded."""
     app = typer.Typer(
-        name="redrive", help=ABOUT, epilog=CODES, add_completion=False, rich_markup_mode=None, no_args_is_help=False
+        help=ABOUT, epilog=CODES, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
     )
     app.callback(invoke_without_command=True)(_bare)
     wanted = next((argument for argument in arguments if not argument.startswith("-")), "")

@@ -18,3 +18,6 @@ RunsArgument: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(metavar="RUN...", help="Run ids, beginnings of them, or recording files."),
 ]
+AgentOption: TypeAlias = Annotated[
+    str | None, typer.Option("--agent", metavar="MODULE:ATTR", help="The agent whose program is used.")
+]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 from rich.console import Console
@@ -60,16 +61,26 @@ def columns(rows: Iterable[Sequence[Cell]], *, right: Collection[int] = ()) -> I
 
 def watched(items: Iterable[T], what: str, *, total: int | None = None) -> Iterator[T]:
     """``items``, with the progress shown on a terminal if it takes a while."""
+    with counting(what, total=total) as progress:
+        for done, item in enumerate(items, start=1):
+            yield item
+            progress("", done)
+
+
+@contextmanager
+def counting(what: str, *, total: int | None = None) -> Iterator[Callable[[str, int], None]]:
+    """A function that is told of what, and how much of it, is done; a terminal shows it, after a while."""
     if not (sys.stdout.isatty() and sys.stderr.isatty()):
-        yield from items
+        yield lambda _, __: None
         return
     from rich.progress import Progress
 
     begun = time.monotonic()
     with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
         task = progress.add_task(what, total=total)
-        for item in items:
-            yield item
-            progress.advance(task)
+
+        def told(name: str, done: int) -> None:
             if time.monotonic() - begun > PATIENCE_S:
-                progress.refresh()
+                progress.update(task, completed=done, description=f"{what} {name}".strip(), refresh=True)
+
+        yield told

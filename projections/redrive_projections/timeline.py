@@ -126,7 +126,8 @@ def _json(value: Json) -> str:
 def _started(seen: _Seen) -> str:
     event = seen.event
     whom = f" for {event.principal}" if event.principal else ""
-    return one_line(f"{event.agent} {event.version}".strip() + whom + (f": {event.goal}" if event.goal else ""))
+    goal = f": {one_line(event.goal, VALUE_CHARS_MAX)}" if event.goal else ""
+    return one_line(f"{event.agent} {event.version}".strip() + whom) + goal
 
 
 def _message(seen: _Seen) -> str:

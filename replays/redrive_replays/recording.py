@@ -9,7 +9,8 @@ from pathlib import Path
 
 from redrive_engine.agent import Agent, Run
 from redrive_engine.policy import Policy
-from redrive_events import CannotReplay, EventLog, Record, RunStarted, UnknownEvent
+from redrive_events import BrokenChain, CannotReplay, EventLog, Head, Record, RunStarted, UnknownEvent, checked
+from redrive_events.codec import decode_all
 from redrive_replays.programs import program_for
 from redrive_replays.replayer import replay_records
 from redrive_replays.report import Report
@@ -24,13 +25,14 @@ class Recording:
     problem: str = ""
 
 
-def recording_of(log: EventLog, run_id: str) -> Recording:
-    """What ``log`` holds of a run, as far as it can be read."""
+def recording_of(log: EventLog, run_id: str, *, head: Head | None = None) -> Recording:
+    """What ``log`` holds of a run, as far as it is what was written and can be read; ``head`` says how far that was."""
+    lines = checked(run_id, log.lines(run_id), head=head or log.head(run_id))
     records: list[Record] = []
     try:
-        for record in log.read(run_id):
+        for record in decode_all(run_id, ((stored.position, stored.line) for stored in lines)):
             records.append(record)  # noqa: PERF402 - what was read before the error is kept
-    except UnknownEvent as error:
+    except (BrokenChain, UnknownEvent) as error:
         return Recording(run_id, records, str(error))
     return Recording(run_id, records)
 

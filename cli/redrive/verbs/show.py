@@ -14,9 +14,8 @@ from redrive.moments import spelled
 from redrive.options import LOG, JsonOption, LogOption, RunArgument
 from redrive.state import plain, state_data, state_told
 from redrive.terminal import columns, say, say_json, warn
-from redrive_events import NOTES, AnnotationMade, BadInput, EventLog, Json, Record, canonical
+from redrive_events import AnnotationMade, BadInput, Json, Record, canonical
 from redrive_projections import RunState, fold, one_line, status, timeline
-from redrive_replays import recording_of
 
 
 def show(
@@ -32,8 +31,7 @@ def show(
     """
     with Choice(log) as choice:
         chosen = choice.one(run)
-        recording = recording_of(chosen.log, chosen.run_id)
-        remarks = list(_remarks(chosen.log, chosen.run_id))
+        recording, remarks = chosen.recording(), chosen.remarks()
     records = recording.records
     if at is not None and at > len(records):
         raise BadInput(f"it has no event {at}; the last one is {len(records)}", place=f"run {chosen.run_id}")
@@ -48,12 +46,6 @@ def show(
         say(*columns((Text(name, style="dim"), one_line(value)) for name, value in _head(state, remarks) if value), "")
         say(*spelled(timeline(records, thoughts=thoughts), len(records), clock=clock))
     return warn(recording.problem) if recording.problem else 0
-
-
-def _remarks(log: EventLog, run_id: str) -> Iterator[AnnotationMade]:
-    for record in log.read(run_id + NOTES):
-        if isinstance(record.event, AnnotationMade):
-            yield record.event
 
 
 def _head(state: RunState, remarks: Sequence[AnnotationMade]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,111 @@
+"""What a replay found, explained: which parts changed, where recording and replay part, and in what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from rich.text import Text
+
+from redrive.moments import line
+from redrive.terminal import Cell, columns
+from redrive_events import Event, Json, Record, VerdictGiven, canonical
+from redrive_projections import Moment, one_line, timeline
+from redrive_replays import ABSENT, Divergence, Outcome, Report
+
+COLOURS: dict[Outcome, str] = {
+    "same": "green",
+    "same, unfinished": "green",
+    "diverged": "red",
+    "left over": "red",
+    "cannot replay": "yellow",
+}
+DIFFERENCES_MAX = 8
+VALUE_CHARS_MAX = 200
+
+
+def headline(report: Report) -> Text:
+    """The run and its outcome in one line, with what there is to say of it."""
+    text = Text.assemble(report.run_id, "  ", (report.outcome, COLOURS[report.outcome]))
+    text.append("".join(f" · {note}" for note in _notes(report)), style="dim")
+    return text
+
+
+def explained(report: Report, records: Sequence[Record]) -> Iterator[Cell]:
+    """A whole report: first the parts of the program whose digests differ, then the first place where it parts."""
+    if report.changed_parts:
+        yield Text.assemble(("changed parts  ", "bold"), ", ".join(report.changed_parts))
+    yield headline(report)
+    if report.divergences:
+        first = report.divergences[0]
+        turning = next((one for one in report.divergences if not _same_verdict(one)), first)
+        yield ""
+        if turning is not first:
+            pointers = ", ".join(one.pointer for one in first.differences)
+            yield Text.assemble(
+                ("first at ", "bold"), (str(first.position), "bold"), f": the same verdict, but {pointers}"
+            )
+        yield from _place(turning, records, "first at" if turning is first else "another verdict at")
+        later = [one for one in report.divergences if one.position > turning.position]
+        if later:
+            yield ""
+            more = f"{len(later)} later place{'s' if len(later) > 1 else ''}, the next at {later[0].position}"
+            yield Text.assemble(("later  ", "dim"), more)
+
+
+def _same_verdict(one: Divergence) -> bool:
+    """Whether only the words around a verdict differ: another rule gave it, after another look."""
+    sides = one.recorded, one.replayed
+    return all(isinstance(side, VerdictGiven) for side in sides) and "/verdict" not in {
+        each.pointer for each in one.differences
+    }
+
+
+def _notes(report: Report) -> Iterator[str]:
+    if report.reason:
+        yield one_line(report.reason)
+        return
+    yield f"{report.records} events"
+    if report.divergences:
+        count = len(report.divergences)
+        yield f"{count} place{'s' if count > 1 else ''}, first at {report.divergences[0].position}"
+    if report.worded_otherwise:
+        yield f"{report.worded_otherwise} reasons worded otherwise"
+    if report.open:
+        yield "open: " + ", ".join(f"{name} at {position}" for position, name in report.open)
+
+
+def _place(found: Divergence, records: Sequence[Record], title: str) -> Iterator[Cell]:
+    """Input, recorded and replayed event one below the other, then each value that differs."""
+    rows: list[tuple[Cell, Cell]] = []
+    if found.input != found.position and found.input <= len(records):
+        rows.append((Text("input", style="dim"), line(_moment(records[: found.input]))))
+    for side, event in (("recorded", found.recorded), ("replayed", found.replayed)):
+        told = "nothing" if event is None else line(_moment(_with(records, found.position, event)))
+        rows.append((Text(side, style="dim"), told))
+    yield Text.assemble((f"{title} {found.position}", "bold"), f": {found.why}")
+    yield from columns(rows)
+    differences = found.differences[:DIFFERENCES_MAX]
+    if differences:
+        yield ""
+        head = ["", "recorded", "replayed"]
+        cells = [[one.pointer, _value(one.recorded), _value(one.replayed)] for one in differences]
+        yield from columns([[Text(name, style="dim") for name in head], *cells])
+    if len(found.differences) > DIFFERENCES_MAX:
+        yield f"… and {len(found.differences) - DIFFERENCES_MAX} more values"
+
+
+def _with(records: Sequence[Record], position: int, event: Event) -> list[Record]:
+    """The records before a position, then ``event`` in its place."""
+    before = list(records[: position - 1])
+    last = records[min(position, len(records)) - 1]
+    return [*before, msgspec.structs.replace(last, position=position, event=event)]
+
+
+def _moment(records: Sequence[Record]) -> Moment:
+    *_, last = timeline(records)
+    return last
+
+
+def _value(value: Json) -> str:
+    return "(absent)" if value is ABSENT else one_line(canonical(value).decode(), VALUE_CHARS_MAX)

@@ -1,0 +1,50 @@
+"""Set an agent upon a goal, or go on with its run."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from redrive.agents import agent_named
+from redrive.chosen import log_to_write
+from redrive.options import LOG, JsonOption, LogOption
+from redrive.terminal import say, say_json
+from redrive_engine.live.surroundings import mint
+from redrive_projections import one_line
+
+FINE = ("succeeded", "finished")
+
+
+def run(
+    agent: Annotated[str, typer.Argument(metavar="MODULE:ATTR", help="The agent, or a function that returns it.")],
+    goal: Annotated[str, typer.Option("--goal", metavar="TEXT", help="What the run is for.")],
+    principal: Annotated[str, typer.Option("--principal", metavar="ID", help="On whose behalf it acts.")] = "",
+    tenant: Annotated[str, typer.Option("--tenant", metavar="ID", help="Whose data it may see.")] = "",
+    run_id: Annotated[str, typer.Option("--run-id", metavar="ID", help="What the run is called.")] = "",
+    log: LogOption = LOG,
+    as_json: JsonOption = False,
+) -> int:
+    """Set an agent upon a goal and drive the run to its end; print its status and answer.
+
+    With the id of a run that was interrupted, goes on with it from the log: what was observed is not asked again.
+
+    Exit codes: 0 succeeded or finished, 1 any other end.
+    """
+    loaded = agent_named(agent)
+    called = run_id or mint()[:10]
+    with log_to_write(log) as target:
+        try:
+            done = loaded.run(goal, principal=principal, tenant=tenant, log=target, run_id=called)
+        except KeyboardInterrupt:
+            print(f"redrive: run {called} is not finished; --run-id {called} goes on with it", file=sys.stderr)
+            raise
+    if as_json:
+        facts = {key: fact.value for key, fact in done.facts.items()}
+        say_json({"run_id": called, "status": done.status, "answer": done.answer, "facts": facts})
+    else:
+        end = done.state.end
+        words = done.answer if done.answer is not None else (end.reason if end else "")
+        say(f"{called}  {done.status}", *([one_line(words, 4000)] if words else []))
+    return 0 if done.status in FINE else 1

@@ -1,0 +1,66 @@
+"""Check that every stored event is the one that was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from redrive.chosen import Choice
+from redrive.options import LOG, JsonOption, LogOption, RunsArgument
+from redrive.terminal import columns, say, say_json, watched
+from redrive_events import NOTES, BrokenChain, EventLog, Head, LogUnusable, UnknownEvent, checked, decode
+from redrive_projections import one_line
+
+
+class Damage(NamedTuple):
+    """The first place in a run at which the log is not what was written, and in which way."""
+
+    run_id: str
+    position: int
+    problem: str
+
+
+def verify(runs: RunsArgument = None, log: LogOption = LOG, as_json: JsonOption = False) -> int:
+    """Check that every stored event is the one that was written, in all runs or in those that are named.
+
+    What was remarked on a run is checked with it. Exit codes: 0 all is sound, 1 something is not.
+    """
+    streams, records, found = 0, 0, list[Damage]()
+    with Choice(log) as choice:
+        for stream_log, head in watched(_streams(runs or (), choice), "verifying"):
+            damage = damage_of(stream_log, head)
+            streams, records = streams + 1, records + head.position
+            found += [damage] if damage else []
+    if as_json:
+        damaged = [damage._asdict() for damage in found]
+        say_json({"streams": streams, "records": records, "damaged": damaged})
+        return 1 if found else 0
+    say(*columns([one.run_id, f"position {one.position}", one_line(one.problem)] for one in found))
+    sound = f"{records:,} events of {streams:,} streams"
+    say(f"{sound}: {len(found)} damaged" if found else f"{sound}: each is as it was written")
+    return 1 if found else 0
+
+
+def damage_of(log: EventLog, head: Head) -> Damage | None:
+    """What is wrong with one stream, read once from its beginning; None if nothing is."""
+    run_id, position, left = head.run_id, 0, 0
+    try:
+        for stored in checked(run_id, log.lines(run_id), head=head):
+            position = stored.position
+            left = decode(stored.line, run_id=run_id, position=position).left
+    except (BrokenChain, UnknownEvent) as error:
+        return Damage(run_id, error.position, error.problem)
+    except LogUnusable as error:
+        return Damage(run_id, position + 1, error.problem)
+    return Damage(run_id, position, f"torn inside an append: {left} records are missing") if left else None
+
+
+def _streams(names: Sequence[str], choice: Choice) -> Iterator[tuple[EventLog, Head]]:
+    """The streams to be checked: those of the named runs and the remarks on them, else all."""
+    if not names:
+        yield from ((choice.log, head) for head in choice.log.runs())
+    for name in names:
+        for one in choice.named(name):
+            yield one.log, one.head
+            if (remarks := one.log.head(one.run_id + NOTES)).position:
+                yield one.log, remarks
