@@ -7,7 +7,8 @@ import re
 import redrive as rd
 from login_redirect.world import CALLBACK, FILES, KEY_TEST, LOGIN, REDIRECT_TEST, Found, RanTest, SourceFile
 
-_FAILED = re.compile(r"FAILED: expected '[^']+', got '[^']+'")
+# What was reported: a page was asked for, and the user lands on the default.
+_REPORTED = re.compile(r"FAILED: expected '/[^']+', got '/'")
 _MISMATCH = re.compile(r"FAILED: producer '([^']+)' != consumer '([^']+)'")
 
 # The callback's own default is a part of what is looked for: the answer names it.
@@ -25,7 +26,7 @@ def right_test(call: rd.Call, seen: RanTest, facts: rd.Facts) -> rd.Facts | rd.R
     if (seen.exit_code != 0) != seen.output.startswith("FAILED"):
         return rd.Refused("evidence: exit code and output disagree")
     if seen.test == REDIRECT_TEST:
-        return {"reproduced": rd.Supersedes(bool(_FAILED.match(seen.output)))}
+        return {"reproduced": rd.Supersedes(bool(_REPORTED.match(seen.output)))}
     if seen.test == KEY_TEST and (said := _MISMATCH.match(seen.output)):
         return _mismatch(said[1], said[2], facts)
     return {}
@@ -42,7 +43,7 @@ def _mismatch(producer: str, consumer: str, facts: rd.Facts) -> rd.Facts | rd.Re
 
 
 @rd.verifier("search_code", commits=["search_completed", "search_matches"])
-def right_search(call: rd.Call, seen: Found, facts: rd.Facts) -> rd.Facts | rd.Refused:  # noqa: ARG001
+def right_search(call: rd.Call, seen: Found, facts: rd.Facts) -> rd.Facts | rd.Refused:
     """The hits are of this query: each lies in a known file and has a word of the query."""
     query = call.arguments["query"]
     if seen.query != query:

@@ -35,6 +35,8 @@ from redrive_events import (
     RunStarted,
     ToolCalled,
     VerdictGiven,
+    load_portable,
+    write_portable,
 )
 from redrive_projections.history import ask
 from redrive_replays import recording_of
@@ -280,14 +282,18 @@ def test_what_an_observation_says_grants_nothing() -> None:
 
 @pytest.mark.parametrize("make", MAKES)
 def test_a_recorded_run_replays_the_same(make: Make, tmp_path: Path) -> None:
-    """From the file alone, with an agent made anew, whatever the ending."""
+    """From either file alone, with an agent made anew, whatever the ending."""
     log = rd.SqliteLog(tmp_path / "redrive.db")
     run_of(make(), log=log)
+    with (tmp_path / "run.jsonl").open("wb") as file:
+        write_portable(log, ["run"], file)
     log.close()
-    log = rd.SqliteLog(tmp_path / "redrive.db", must_exist=True)
-    report = rd.replay(recording_of(log, "run"), agent=make())
-    log.close()
-    assert (report.outcome, report.divergences, report.changed_parts) == ("same", (), ())
+    stored = rd.SqliteLog(tmp_path / "redrive.db", must_exist=True)
+    sent, portable = load_portable(tmp_path / "run.jsonl")
+    reports = [rd.replay(recording_of(kept, "run"), agent=make()) for kept in (stored, sent)]
+    stored.close()
+    assert [(one.outcome, one.divergences, one.changed_parts) for one in reports] == [("same", (), ())] * 2
+    assert not portable.torn
 
 
 def test_every_run_is_rows_in_sql() -> None:
