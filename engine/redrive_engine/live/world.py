@@ -87,9 +87,12 @@ class LiveWorld:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        """Abandon what is under way, and give the lease back."""
+        """Abandon what is under way, and give the lease back; an error of the drive comes out as it is, in no group."""
         self._group.cancel_scope.cancel()
         try:
+            if isinstance(error, Exception):
+                await self._group.__aexit__(None, None, None)
+                return None
             return await self._group.__aexit__(kind, error, trace)
         finally:
             if self._lease is not None:
