@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -59,15 +58,23 @@ class Program:
 
     @cached_property
     def offered(self) -> dict[str, Json]:
-        """The schemas of the tools that the contract grants, by name: a model is told of no others."""
+        """Description and argument schema of each tool that the contract grants: a model is told of no others."""
         granted, tools = self.terms.tools, sorted((self.tools or {}).items())
-        return {name: tool.schema for name, tool in tools if granted is None or name in granted}
+        return {
+            name: {"description": tool.description, "schema": tool.schema}
+            for name, tool in tools
+            if granted is None or name in granted
+        }
+
+    @property
+    def taught(self) -> Json:
+        """What a model is told of its tools: as the trace has it, or what is offered."""
+        return list(self.told) or self.offered
 
     @cached_property
     def rest(self) -> bytes:
         """What of a request is no message, in canonical bytes: model, parameters, tools."""
-        tools: Json = self.told or self.offered
-        return canonical({"model": self.terms.model, "parameters": self.terms.parameters, "tools": tools})
+        return canonical({"model": self.terms.model, "parameters": self.terms.parameters, "tools": self.taught})
 
     @cached_property
     def parts(self) -> dict[str, Part]:
@@ -78,12 +85,12 @@ class Program:
         }
         if self.prompt:
             parts["prompt"] = Part(digest=digest(self.prompt), data=list(self.prompt))
-        if self.told:
-            parts["tools"] = Part(digest=digest(self.told), data=list(self.told))
+        if self.taught:
+            parts["tools"] = Part(digest=digest(self.taught), data=self.taught)
         if self.policy is not None:
             parts["policy"] = Part(digest=self.policy.wording, data=self.policy.data)
         for name, tool in sorted((self.tools or {}).items()):
-            parts[f"tool {name}"] = Part(digest=tool.digest, data=tool.schema)
+            parts[f"tool {name}"] = Part(digest=tool.digest)
         for one in self.verifiers:
             parts[f"verifier {one.name}"] = Part(digest=one.digest)
         return parts
@@ -105,8 +112,3 @@ def permissive(started: RunStarted) -> Program:
         prompt=tuple(prompt.data) if prompt else (),
         told=tuple(told.data) if told else (),
     )
-
-
-def source_digest(text: str) -> str:
-    """The digest of a part that is code."""
-    return hashlib.sha256(text.encode()).hexdigest()

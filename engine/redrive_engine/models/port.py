@@ -12,8 +12,9 @@ from redrive_projections import Message
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request: the messages as the log holds them, the granted tools' schemas, the model's name and parameters.
+    """One request: the messages as the log holds them, and what stands beside them.
 
+    ``tools`` maps each granted tool to its description and the JSON schema of its arguments.
     ``turn`` counts the model requests of the run from 1; a request asked again after a failure is the same turn.
     """
 
