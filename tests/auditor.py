@@ -1,0 +1,532 @@
+"""An auditor of logs: what every append must keep, worked out from the records alone and never asked of the engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+from redrive_engine.program import Program
+from redrive_events import (
+    CONCLUSIONS,
+    INPUTS,
+    REQUESTS,
+    STRANGERS,
+    CancelRequested,
+    Content,
+    DecisionMade,
+    EffectConfirmed,
+    EffectInDoubt,
+    EffectReconciled,
+    Event,
+    FactCommitted,
+    FinishRefused,
+    Json,
+    LeaseGranted,
+    MessageReceived,
+    ModelAsked,
+    ModelFailed,
+    ModelReplied,
+    ObservationReceived,
+    ObservationRefused,
+    ObservationVerified,
+    PersonAsked,
+    ReconcileAsked,
+    Record,
+    ReplyRefused,
+    RunEnded,
+    RunStarted,
+    StopDecided,
+    ToolCalled,
+    VerdictGiven,
+    canonical,
+)
+
+Append: TypeAlias = Sequence[Record]
+Words: TypeAlias = dict[str, Json]
+
+ANSWERED = {
+    ModelReplied: ModelAsked,
+    ModelFailed: ModelAsked,
+    ObservationReceived: ToolCalled,
+    EffectReconciled: ReconcileAsked,
+}
+IN_DOUBT = {"timeout", "unknown", "cancelled"}
+
+
+class Rule(Protocol):
+    """One rule of the loop, held over the appends of a run in order."""
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        ...
+
+
+class Auditor:
+    """All rules at once, for the run of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self._rules: list[Rule] = [
+            Shape(),
+            Causes(),
+            Requests(),
+            Calls(program),
+            Transcript(program),
+            Knowledge(),
+            Consequences(program),
+            Spending(program),
+            Signals(),
+        ]
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        for rule in self._rules:
+            rule.take(append)
+
+
+class Shape:
+    """One input per append, one time, a countdown; positions without gaps; nothing is derived after the end."""
+
+    def __init__(self) -> None:
+        self.position, self.at, self.ended = 0, datetime.min.replace(tzinfo=UTC), False
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        first, rest = append[0], append[1:]
+        assert type(first.event) in INPUTS
+        assert not rest or type(first.event) not in STRANGERS, "a stranger's signal derives nothing"
+        assert not [one for one in rest if type(one.event) in INPUTS], "one input per append"
+        assert {one.at for one in append} == {first.at}
+        assert first.at >= self.at, "time never falls"
+        assert [one.position for one in append] == [self.position + 1 + index for index in range(len(append))]
+        assert [one.left for one in append] == list(range(len(append) - 1, -1, -1))
+        assert not self.ended or type(first.event) in STRANGERS, "the end is the end"
+        ends = [index for index, one in enumerate(append) if type(one.event) is RunEnded]
+        assert ends in ([], [len(append) - 1]), "the end is the last event"
+        self.position, self.at, self.ended = append[-1].position, first.at, self.ended or bool(ends)
+
+
+class Causes:
+    """The latest event about the same call, else the latest conclusion, else the input."""
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        for index, record in enumerate(append[1:], start=1):
+            before = append[:index]
+            mine = about(record.event)
+            decides = type(record.event) is DecisionMade
+            candidates = [] if decides else [one for one in before if mine & about(one.event)]
+            conclusions = [one for one in before[1:] if type(one.event) in CONCLUSIONS]
+            expected = (candidates or conclusions or [append[0]])[-1]
+            assert record.cause == expected.position, record
+
+
+def about(event: Event) -> set[int]:
+    """The calls that an event is about."""
+    if isinstance(event, DecisionMade):
+        return {one.call for one in event.calls}
+    call = getattr(event, "call", None)
+    return set() if call is None else {call}
+
+
+class Requests:
+    """Each request is closed exactly once, by what may close it; a stop leaves nothing but reconciliations to ask."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, Event] = {}
+        self.closed: set[int] = set()
+        self.stopped = False
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        first = append[0]
+        if (wanted := ANSWERED.get(type(first.event))) is not None:
+            request = self.open.get(first.cause)
+            assert type(request) is wanted, "an answer is to a request that is open"
+            assert about(request) == about(first.event)
+            self._close(first.cause)
+        else:
+            assert first.cause == 0
+        if type(first.event) is MessageReceived:
+            self._close_people()
+        for record in append[1:]:
+            self._derived(record, taken_up=type(first.event) is LeaseGranted)
+        if type(first.event) not in STRANGERS:
+            ended = type(append[-1].event) is RunEnded
+            assert bool(self.open) != ended, "a run that has not ended waits for something"
+
+    def _derived(self, record: Record, *, taken_up: bool) -> None:
+        event = record.event
+        if type(event) is StopDecided:
+            assert not self.stopped, "stopped once"
+            self.stopped = True
+            self._close_people()
+        if type(event) is EffectInDoubt and taken_up:
+            lost = [at for at, one in self.open.items() if type(one) is ToolCalled and about(one) == about(event)]
+            assert len(lost) == 1, "what a lost worker left open is put in doubt"
+            self._close(lost[0])
+        if type(event) in REQUESTS:
+            assert not self.stopped or type(event) is ReconcileAsked, "nothing is begun after a stop"
+            assert not self.open or type(event) not in {ModelAsked, PersonAsked}, "asked when all answers are in"
+            self.open[record.position] = event
+        if type(event) is RunEnded:
+            assert self.stopped
+            assert not self.open, "nothing is open at the end"
+
+    def _close_people(self) -> None:
+        for position in [at for at, one in self.open.items() if type(one) is PersonAsked]:
+            self._close(position)
+
+    def _close(self, position: int) -> None:
+        assert position not in self.closed, "closed once"
+        del self.open[position]
+        self.closed.add(position)
+
+
+class Calls:
+    """Verdicts in reply order; denied never called; keys and arguments stand over attempts; doubt is reconciled."""
+
+    def __init__(self, program: Program) -> None:
+        self.terms = program.terms
+        self.effects = {name: one.effect for name, one in (program.tools or {}).items()}
+        self.nonce = ""
+        self.calls = 0
+        self.verdicts: dict[int, VerdictGiven] = {}
+        self.attempts: dict[int, list[ToolCalled]] = {}
+        self.unsettled: set[int] = set()
+        self.retry: set[int] = set()
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        events = [one.event for one in append]
+        if isinstance(events[0], RunStarted):
+            self.nonce = events[0].nonce
+        if isinstance(events[0], ObservationReceived):
+            self._observed(events[0], events[1:])
+        if isinstance(events[0], EffectReconciled):
+            self._reconciled(events[0], events[1:])
+        decided = [event for event in events if isinstance(event, DecisionMade) and event.calls]
+        assert len(decided) <= 1
+        self._judged(decided[0] if decided else None, events)
+        for event in events:
+            if isinstance(event, EffectInDoubt):
+                self.unsettled.add(event.call)
+                assert ReconcileAsked(call=event.call, key=self.attempts[event.call][-1].key) in events
+            if isinstance(event, ToolCalled):
+                self._called(event)
+
+    def _judged(self, decision: DecisionMade | None, events: list[Event]) -> None:
+        verdicts = [event for event in events if isinstance(event, VerdictGiven)]
+        numbers = [one.call for one in decision.calls] if decision else []
+        assert [one.call for one in verdicts] == numbers, "one verdict per call, in reply order"
+        assert numbers == [self.calls + 1 + index for index in range(len(numbers))], "our labels count"
+        self.calls += len(numbers)
+        self.verdicts |= {one.call: one for one in verdicts}
+        if not decision:
+            return
+        called = [event.call for event in events if isinstance(event, ToolCalled)]
+        allowed = [one.call for one in verdicts if one.verdict == "allow"]
+        denied = [one for one in verdicts if one.verdict == "deny" and one.rule != "schema"]
+        stops = [event.status for event in events if isinstance(event, StopDecided)]
+        if denied and self.terms.on_denied == "block":
+            assert (called, stops) == ([], ["blocked"]), "if one blocks the run, none starts"
+        else:
+            assert called == ([] if stops else allowed), "all that is allowed is called, in reply order"
+
+    def _called(self, event: ToolCalled) -> None:
+        before = self.attempts.setdefault(event.call, [])
+        assert self.verdicts[event.call].verdict == "allow", "denied is never called"
+        assert event.attempt == len(before) + 1 <= max(1, self.terms.attempts), "attempts are counted and bounded"
+        assert event.effect == self.effects.get(event.tool, "unknown")
+        assert event.key == (f"{self.nonce}:{event.call}" if event.effect == "write" else "")
+        assert event.digest == hashlib.sha256(canonical({"arguments": event.arguments, "tool": event.tool})).hexdigest()
+        if before:
+            assert event.call in self.retry, "only what did not happen is tried again"
+            assert [(one.key, one.arguments) for one in before] == [(event.key, event.arguments)] * len(before)
+        assert event.call not in self.unsettled, "attempts never overlap"
+        self.retry.discard(event.call)
+        before.append(event)
+
+    def _observed(self, event: ObservationReceived, rest: list[Event]) -> None:
+        effect = self.attempts[event.call][-1].effect
+        doubtful = event.status in IN_DOUBT and effect != "read"
+        assert (EffectConfirmed(call=event.call) in rest) == (event.status == "ok" and effect == "write")
+        assert bool([one for one in rest if isinstance(one, EffectInDoubt)]) == doubtful
+        if event.status != "ok":
+            assert not [
+                one for one in rest if isinstance(one, ObservationVerified | ObservationRefused | FactCommitted)
+            ]
+
+    def _reconciled(self, event: EffectReconciled, rest: list[Event]) -> None:
+        self.unsettled.discard(event.call)
+        again = [one for one in rest if isinstance(one, ToolCalled)]
+        assert (EffectConfirmed(call=event.call) in rest) == (event.outcome == "landed")
+        if event.outcome == "not_landed":
+            self.retry.add(event.call)
+        else:
+            assert not again, "what landed, or may have, is not tried again"
+
+
+class Transcript:
+    """The request that the log says was asked, rebuilt from its references, is what the model should have read."""
+
+    def __init__(self, program: Program) -> None:
+        granted = program.terms.tools
+        offered = {name: one for name, one in (program.tools or {}).items() if granted is None or name in granted}
+        schemas = {name: one.schema for name, one in offered.items()}
+        rest = {"model": program.terms.model, "parameters": program.terms.parameters, "tools": schemas}
+        self.rest, self.facts_view = canonical(rest), program.terms.view == "facts"
+        self.said_at: dict[int, list[Words]] = {}
+        self.opening: list[Words] = []
+        self.said: list[Words] = []
+        self.late: list[Words] = []
+        self.turn: dict[int, Words | None] = {}
+        self.labels: dict[int, str | None] = {}
+        self.reply: Content = ""
+        self.asked: list[Words] = []
+        self.view: dict[str, Json] = {"step": 1, "consecutive_parse_errors": 0, "facts": {}}
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        for record in append:
+            if (step := self._STEPS.get(type(record.event))) is not None:
+                step(self, record.event, record.position)
+
+    def _started(self, event: RunStarted, position: int) -> None:
+        prompt = event.parts["prompt"].data if "prompt" in event.parts else ()
+        self.opening = [dict(one) for one in prompt]
+        self.opening += [{"role": "user", "content": event.goal}] if event.goal else []
+        self.said, self.said_at[position] = list(self.opening), self.opening
+
+    def _message(self, event: MessageReceived, position: int) -> None:
+        roles = {"user": "user", "operator": "system", "agent": "assistant", "tool": "tool"}
+        said = [{"role": event.role or roles[event.actor], "content": event.content}] if event.content else []
+        self.late += said
+        self.said_at[position] = said
+
+    def _replied(self, event: ModelReplied, position: int) -> None:
+        said = {"role": "assistant", "content": event.content}
+        self.reply, self.said_at[position] = event.content, [said]
+        self.said.append(said)
+        self.view["step"] += 1
+
+    def _told(self, event: ReplyRefused | FinishRefused, position: int) -> None:
+        said = {"role": "user", "content": event.text}
+        self.said_at[position] = [said]
+        self.said.append(said)
+        self.view["consecutive_parse_errors"] += type(event) is ReplyRefused
+
+    def _decided(self, event: DecisionMade, position: int) -> None:
+        self.turn = {one.call: None for one in event.calls}
+        self.view["consecutive_parse_errors"] = 0
+        for one in event.calls:
+            block: Any = None if one.block is None else self.reply[one.block]
+            self.labels[one.call] = None if block is None else block.id
+
+    def _verdict(self, event: VerdictGiven, position: int) -> None:
+        if event.verdict == "deny":
+            self._respond(event.call, event.text, position)
+
+    def _answered(self, event: ObservationReceived | EffectReconciled, position: int) -> None:
+        self._respond(event.call, event.content, position)
+
+    def _refused(self, event: ObservationRefused, position: int) -> None:
+        self._respond(event.call, event.text, position)
+
+    def _respond(self, call: int, content: Content | None, position: int) -> None:
+        label = self.labels[call]
+        said: Words = {"role": "user" if label is None else "tool", "content": content}
+        said |= {"call_id": label} if label else {}
+        self.turn[call] = None if content is None else said
+        self.said_at[position] = [said]
+
+    def _fact(self, event: FactCommitted, position: int) -> None:
+        self.view["facts"][event.key] = event.value
+
+    def _asked(self, event: ModelAsked, position: int) -> None:
+        self.said += [one for one in self.turn.values() if one is not None]
+        self.said += self.late
+        self.turn, self.late = {}, []
+        now = self.asked[: event.kept]
+        for one in event.new:
+            now += self.said_at[one] if isinstance(one, int) else [{"role": one.role, "content": one.text}]
+        view = [*self.opening, {"role": "user", "content": canonical(self.view).decode()}]
+        assert now == (view if self.facts_view else self.said), "responses in reply order, one for each call"
+        assert event.request == self._digest(now), "the digest is that of the request in the log"
+        self.asked = now
+
+    def _digest(self, messages: Iterable[Words]) -> str:
+        each = [hashlib.sha256(canonical(message)).digest() for message in messages]
+        return hashlib.sha256(b"".join([*each, self.rest])).hexdigest()
+
+    _STEPS: ClassVar[dict[type, Callable[[Transcript, Any, int], None]]] = {
+        RunStarted: _started,
+        MessageReceived: _message,
+        ModelReplied: _replied,
+        ReplyRefused: _told,
+        FinishRefused: _told,
+        DecisionMade: _decided,
+        VerdictGiven: _verdict,
+        ObservationReceived: _answered,
+        EffectReconciled: _answered,
+        ObservationRefused: _refused,
+        FactCommitted: _fact,
+        ModelAsked: _asked,
+    }
+
+
+class Knowledge:
+    """A fact rests on the answer before it, and says what it supersedes; only facts make a success."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Record] = {}
+        self.done: set[str] = set()
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        first = append[0].event
+        if isinstance(first, RunStarted):
+            self.done = set(first.contract.done)
+        for record in append:
+            event = record.event
+            if isinstance(event, FactCommitted):
+                assert isinstance(first, ObservationReceived | EffectReconciled), "facts come of answers"
+                assert event.evidence == (append[0].position,)
+                before = self.facts.get(event.key)
+                assert event.supersedes == (before.position if before else None)
+                self.facts[event.key] = record
+            if isinstance(event, StopDecided):
+                assert event.status != "succeeded" or self.done <= self.facts.keys()
+                assert event.status not in {"succeeded", "finished"} or (event.status == "succeeded") == bool(self.done)
+
+
+class Consequences:
+    """What the contract says of failures and refusals is what follows, and follows only then."""
+
+    def __init__(self, program: Program) -> None:
+        self.terms = program.terms
+        self.events: list[Event] = []
+        self.stopped = False
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        events = [one.event for one in append]
+        self.events += events
+        stops = [event for event in events if isinstance(event, StopDecided)]
+        for event, follows in pairwise(events):
+            if isinstance(event, DecisionMade) and event.kind == "finish":
+                own = isinstance(follows, StopDecided) and follows.status in {"succeeded", "finished"}
+                assert own or isinstance(follows, FinishRefused), "a finish is accepted or refused"
+        if not self.stopped and not stops:
+            for index, event in enumerate(events):
+                assert not self._must_stop(event), event
+                assert not self._must_retry(event) or isinstance(events[index + 1], ToolCalled)
+        self.stopped |= bool(stops)
+
+    def _must_stop(self, event: Event) -> bool:
+        quotas = self.terms.quotas
+        match event:
+            case ReplyRefused():
+                return _in_a_row(self.events, ReplyRefused, DecisionMade) == quotas.unreadable
+            case ModelFailed():
+                failures = _in_a_row(self.events, ModelFailed, ModelReplied)
+                return not event.retryable or failures == quotas.model_failed
+            case ObservationRefused():
+                return self.terms.on_refused == "fail"
+            case EffectReconciled(outcome="unknown"):
+                return self.terms.on_doubt == "escalate"
+            case _:
+                return False
+
+    def _must_retry(self, event: Event) -> bool:
+        if not isinstance(event, EffectReconciled) or event.outcome != "not_landed":
+            return False
+        calls = [one for one in self.events if isinstance(one, ToolCalled) and one.call == event.call]
+        return len(calls) < self.terms.attempts
+
+
+class Spending:
+    """What was used, counted anew at each request and at the end, is what is sealed there, and within the budget."""
+
+    def __init__(self, program: Program) -> None:
+        self.budget = program.terms.budget
+        self.records: list[Record] = []
+        self.requests = Requests()
+        self.people_only: list[bool] = []
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        self.requests.take(append)
+        waiting = self.requests.open.values()
+        for record in append:
+            self.records.append(record)
+            self.people_only.append(bool(waiting) and all(type(one) is PersonAsked for one in waiting))
+            if isinstance(record.event, ModelAsked | RunEnded):
+                assert record.event.state == hashlib.sha256(canonical(self._used())).hexdigest()
+            if type(record.event) is ModelAsked:
+                self._affordable()
+
+    def _used(self) -> dict[str, Json]:
+        events = [one.event for one in self.records]
+        replies = [event for event in events if isinstance(event, ModelReplied)]
+        usages = [one.usage for one in replies if one.usage is not None]
+        return {
+            "facts": {
+                one.event.key: [one.event.value, one.position]
+                for one in self.records
+                if isinstance(one.event, FactCommitted)
+            },
+            "steps": len(replies),
+            "tokens": sum(one.input + one.cache_read + one.cache_write + one.output for one in usages),
+            "tool_calls": len({event.call for event in events if isinstance(event, ToolCalled)}),
+            "cost_micros": sum(one.cost_micros for one in replies),
+            "wall_us": self._wall() // timedelta(microseconds=1),
+            "unreadable": _in_a_row(events, ReplyRefused, DecisionMade),
+            "model_failed": _in_a_row(events, ModelFailed, ModelReplied),
+        }
+
+    def _wall(self) -> timedelta:
+        """Without the time in which only people were awaited, and without that between two workers."""
+        total, pending = timedelta(), timedelta()
+        for before, after, people in zip(self.records, self.records[1:], self.people_only, strict=False):
+            pending += timedelta() if people else after.at - before.at
+            if type(after.event) in STRANGERS:
+                continue
+            total += timedelta() if type(after.event) is LeaseGranted else pending
+            pending = timedelta()
+        return total
+
+    def _affordable(self) -> None:
+        used, budget = self._used(), self.budget
+        assert budget.steps is None or used["steps"] < budget.steps
+        assert budget.tokens is None or used["tokens"] < budget.tokens
+        assert budget.cost_micros is None or used["cost_micros"] < budget.cost_micros
+        assert budget.tool_calls is None or used["tool_calls"] <= budget.tool_calls
+        assert budget.wall_time_ms is None or used["wall_us"] < budget.wall_time_ms * 1000
+
+
+def _in_a_row(events: Iterable[Event], failure: type, success: type) -> int:
+    found = 0
+    for event in events:
+        found = 0 if type(event) is success else found + (type(event) is failure)
+    return found
+
+
+class Signals:
+    """A cancellation takes effect with the driver's next append, before anything else follows."""
+
+    def __init__(self) -> None:
+        self.cancelled, self.stopped = False, False
+
+    def take(self, append: Append) -> None:
+        """One append further."""
+        first = append[0].event
+        if type(first) in STRANGERS:
+            self.cancelled |= isinstance(first, CancelRequested)
+            return
+        if self.cancelled and not self.stopped:
+            assert isinstance(append[1].event, StopDecided), "a cancellation is heard before the next action"
+        self.cancelled = False
+        self.stopped |= any(type(one.event) is StopDecided for one in append)

@@ -1,0 +1,60 @@
+"""What holds for every run, whatever the program, the model, the tools, the people and the workers do."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+
+import redrive_engine.drive as driving
+from redrive_engine.program import Program
+from redrive_engine.react import react
+from redrive_engine.world import Happened
+from redrive_events import Derived, EventLog, Record
+from redrive_projections import RunState, fold
+from tests.random_runs import programs, random_run, tapes
+
+
+@settings(max_examples=300, deadline=None)
+@given(tapes, programs)
+def test_every_append_of_every_run_keeps_the_rules_of_the_loop(tape: bytes, program: Program) -> None:
+    """The rules are the auditor's, who knows only the log; that the run ends at all is the last of them."""
+    random_run(tape, program)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tapes, programs)
+def test_the_log_folds_to_the_state_of_its_driver(tape: bytes, program: Program) -> None:
+    """At each append, and whole: a resumed run must know all that the first worker knew, and nothing else."""
+    write = driving.write
+
+    def watched(log: EventLog, program: Program, s: RunState, happened: Happened) -> RunState:
+        after = write(log, program, s, happened)
+        assert after == fold(log.read(after.run_id))
+        return after
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driving, "write", watched)
+        random_run(tape, program)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tapes, programs)
+def test_what_follows_is_found_without_touching_the_state(tape: bytes, program: Program) -> None:
+    """Only the fold may change a state, since only what is in the log may."""
+
+    def watched(program: Program, s: RunState, record: Record) -> Iterator[Derived]:
+        follows = react(program, s, record)
+        while True:
+            before = copy.deepcopy(s)
+            event = next(follows, None)
+            assert s == before
+            if event is None:
+                return
+            yield event
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driving, "react", watched)
+        random_run(tape, program)

@@ -1,0 +1,307 @@
+"""Random programs and a random world: whatever may happen to a run happens, and the run is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any, Final, Literal, TypeVar
+
+from hypothesis import strategies as st
+
+from redrive_engine.drive import drive, lease_of, without_waiting, write
+from redrive_engine.models import reply
+from redrive_engine.policy import RulesPolicy
+from redrive_engine.program import Program
+from redrive_engine.signals import cancel, say, signal
+from redrive_engine.world import Happened, Waiting
+from redrive_events import (
+    DeadlinePassed,
+    EffectReconciled,
+    Event,
+    Input,
+    LeaseHeld,
+    Limits,
+    MemoryLog,
+    MessageReceived,
+    ModelAsked,
+    ModelFailed,
+    ModelReplied,
+    ObservationReceived,
+    PersonAsked,
+    Quotas,
+    ReconcileAsked,
+    Record,
+    SignalsHeard,
+    Terms,
+    Text,
+    ToolCalled,
+    ToolUse,
+    Usage,
+    canonical,
+)
+from redrive_projections import RunState, fold
+from tests.auditor import Auditor
+from tests.shop import NOON, beginning, observed, shop
+
+T = TypeVar("T")
+RUN = "run"
+TROUBLE_MAX = 25  # so many inputs are as bad as chance wants; after them the world is kind
+INPUTS_MAX = 200  # no run takes more once the world is kind
+
+STATUSES: Final[tuple[Literal["ok", "error", "timeout", "unknown", "cancelled"], ...]] = ("ok",) * 8 + (
+    "error",
+    "timeout",
+    "unknown",
+    "cancelled",
+)
+OUTCOMES: Final[tuple[Literal["landed", "not_landed", "unknown"], ...]] = (
+    "landed",
+    "not_landed",
+    "not_landed",
+    "unknown",
+)
+
+CAREFUL = """\
+[[rule]]
+name = "no large sums"
+when = { tool = "pay", arguments.cents = { at_least = 6 } }
+then = "deny"
+[[rule]]
+name = "the price is known"
+when = { tool = "pay", facts.price = { known = false } }
+then = "deny"
+[[rule]]
+name = "all else"
+when = { principal = "ana" }
+then = "allow"
+"""
+
+budgets = st.builds(
+    Limits,
+    steps=st.sampled_from([9, 6, 4, 2, 1]),
+    tokens=st.sampled_from([None, None, None, 60]),
+    wall_time_ms=st.sampled_from([None, None, 3000, 4 * 3_600_000]),
+    tool_calls=st.sampled_from([None, None, 1, 5]),
+    cost_micros=st.sampled_from([None, None, None, 30]),
+)
+terms = st.builds(
+    Terms,
+    tools=st.sampled_from(
+        [None, None, {"price_of": {}, "count": {}, "pay": {"cents": {"at_most": 5}}}, {"price_of": {}, "pay": {}}]
+    ),
+    exclude=st.sampled_from([{}, {"count": {"item": {"is": "gold"}}}]),
+    done=st.sampled_from([{}, {"paid": {"known": True}}, {"price": {"is": 5}}]),
+    answer=st.sampled_from(["", "Paid {paid} at {price}."]),
+    budget=budgets,
+    quotas=st.builds(Quotas, unreadable=st.sampled_from([None, 1, 3]), model_failed=st.sampled_from([None, 1, 3])),
+    attempts=st.integers(1, 3),
+    on_denied=st.sampled_from(["tell", "tell", "block"]),
+    on_refused=st.sampled_from(["tell", "tell", "fail"]),
+    on_doubt=st.sampled_from(["tell", "escalate"]),
+    dialect=st.sampled_from(["native", "native", "recorded", "json"]),
+    view=st.sampled_from(["chat", "chat", "facts"]),
+    dialogue=st.booleans(),
+)
+programs = st.builds(
+    shop,
+    terms,
+    prompt=st.sampled_from(["", "Serve."]),
+    policy=st.sampled_from([None, None, RulesPolicy.from_toml(CAREFUL)]),
+)
+# As many bytes as a long run takes. Those of a seed are evener than what hypothesis draws; its own it can shrink.
+tapes = st.integers(0, 2**64).map(lambda seed: Random(seed).randbytes(500)) | st.binary(min_size=500, max_size=500)
+
+
+class WorkerLost(Exception):
+    """The worker's process was killed."""
+
+
+class AuditedLog(MemoryLog):
+    """A log that has every append audited as soon as it is written."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self._auditor = Auditor(program)
+
+    def append(self, run_id: str, records: Sequence[Record], *, expected: int) -> None:
+        """Write, then audit."""
+        super().append(run_id, records, expected=expected)
+        self._auditor.take(records)
+
+
+@dataclass
+class Chance:
+    """A tape that hypothesis draws: a byte decides; at its end, and when it shrinks, the first option is taken."""
+
+    tape: Iterator[int]
+
+    def of(self, options: Sequence[T]) -> T:
+        """One of them."""
+        return options[0] if len(options) == 1 else options[next(self.tape, 0) % len(options)]
+
+
+@dataclass
+class RandomWorld:
+    """Answers whatever is open, in any order, badly as often as well; strangers and rivals come between."""
+
+    chance: Chance
+    log: MemoryLog
+    program: Program
+    inputs: int = 0
+    seconds: float = 0.0
+    waits: list[Waiting] = field(default_factory=list)
+
+    async def begin(self, state: RunState, worker: str) -> Happened:
+        """The lease, with whatever comes between reading the log and writing it."""
+        self._meanwhile()
+        return Happened(lease_of(state, worker, self.program), self._now())
+
+    async def answer(self, waiting: Waiting) -> Happened:
+        """An answer to some open request, a deadline, or the news that a signal is there."""
+        self.inputs += 1
+        assert self.inputs < INPUTS_MAX, "the run does not end"
+        self.waits.append(waiting)
+        self._meanwhile()
+        options: list[tuple[Input, int]] = [
+            (self._answer(request, waiting), position)
+            for position, request in waiting.requests.items()
+            if type(request) is not PersonAsked
+        ]
+        if waiting.unheard or not options:
+            options.append((SignalsHeard(), 0))
+        if not options[0][1] and not waiting.unheard:
+            self._speak()
+        event, cause = self.chance.of(options)
+        if waiting.deadline is not None and not self.kind and self.chance.of([False] * 40 + [True]):
+            late = (waiting.deadline - NOON) / timedelta(seconds=1)
+            self.seconds = max(self.seconds, late)
+            return Happened(DeadlinePassed(which="wall_time"), self._now())
+        return Happened(event, self._now(), cause)
+
+    @property
+    def kind(self) -> bool:
+        """Whether the trouble is over."""
+        return self.inputs > TROUBLE_MAX
+
+    def _now(self) -> datetime:
+        """Time goes on, stands still, or the clock goes back."""
+        self.seconds += 0.001 if self.kind else self.chance.of([0.001] * 9 + [0.0, 0.0, 0.2, 0.2, -3600.0, 3600.0])
+        self.seconds = max(self.seconds, 0.0)
+        return NOON + timedelta(seconds=self.seconds)
+
+    def _meanwhile(self) -> None:
+        """Somebody else writes to the log, or the worker is lost."""
+        if not self.kind:
+            self.chance.of(self._surprises)()
+
+    @property
+    def _surprises(self) -> list[Callable[[], object]]:
+        log, hurry = self.log, MessageReceived(actor="operator", content=(Text(text="Be quick."),))
+        rare: list[Callable[[], object]] = [
+            lambda: say(log, RUN, "And sugar.", at=self._now()),
+            lambda: say(log, RUN, "And milk.", at=self._now()),
+            lambda: say(log, RUN, "", at=self._now()),
+            lambda: say(log, RUN, "Bye.", at=self._now(), last=True),
+            lambda: signal(log, RUN, hurry, at=self._now()),
+            lambda: cancel(log, RUN, by="ana", at=self._now(), reason=self.chance.of(["", "enough"])),
+            self._rival,
+            self._lost,
+            self._lost,
+        ]
+        return [lambda: None] * 50 + rare
+
+    def _rival(self) -> None:
+        state = fold(self.log.read(RUN))
+        write(self.log, self.program, state, Happened(lease_of(state, "rival", self.program), self._now()))
+
+    def _lost(self) -> None:
+        raise WorkerLost
+
+    def _speak(self) -> None:
+        """Only a person is awaited, so one speaks."""
+        say(self.log, RUN, "Bye." if self.kind else "Tea, please.", at=self._now(), last=self.kind)
+
+    def _answer(self, request: Event, waiting: Waiting) -> Input:
+        match request:
+            case ModelAsked():
+                return self._model()
+            case ToolCalled():
+                return self._tool(request)
+            case ReconcileAsked():
+                return self._authority(request, waiting)
+            case _:
+                raise AssertionError(request)
+
+    def _model(self) -> Input:
+        json = self.program.terms.dialect == "json"
+        if self.kind:
+            return reply('{"type":"final"}' if json else "Done.")
+        kinds: dict[str, Callable[[], Input]] = {
+            "calls": self._json_call if json else self._calls,
+            "final": lambda: reply('{"type":"final","summary":"ok","answer":"Five."}' if json else "It is five."),
+            "odd": lambda: reply(self.chance.of(["", " ", "{", "[1]", '{"type":"action"}', '{"type":"final","x":1}'])),
+            "failed": lambda: ModelFailed(kind=self.chance.of(["timeout", "broken"]), retryable=True),
+            "broken": lambda: ModelFailed(kind="refused", retryable=self.chance.of([True, False])),
+        }
+        return kinds[self.chance.of(["calls"] * 12 + ["final", "odd", "odd", "failed", "broken"])]()
+
+    def _calls(self) -> ModelReplied:
+        calls = [self._call() for _ in range(self.chance.of([1, 1, 2, 3]))]
+        usage = self.chance.of([None, Usage(input=10, cache_read=2, output=3)])
+        return reply(self.chance.of(["", "Let me see."]), *calls, usage=usage, cost_micros=self.chance.of([0, 9]))
+
+    def _call(self) -> ToolUse:
+        tool = self.chance.of(["price_of", "price_of", "count", "count", "pay", "pay", "pay", "poke", "ghost"])
+        return ToolUse(name=tool, arguments=canonical(self._arguments(tool)).decode() if self._fits() else "{not json")
+
+    def _json_call(self) -> ModelReplied:
+        tool = self.chance.of(["price_of", "pay", "count", "ghost"])
+        call = {"type": "action", "tool": tool, "input": self._arguments(tool), "summary": "next"}
+        return reply(canonical(call).decode())
+
+    def _arguments(self, tool: str) -> dict[str, Any]:
+        fits: dict[str, dict[str, Any]] = {
+            "price_of": {"item": "tea"},
+            "count": {"item": self.chance.of(["tea", "gold"])},
+            "pay": {"item": "tea", "cents": self.chance.of([5, 9])},
+        }
+        return fits.get(tool, {}) if self._fits() else {"item": 7}
+
+    def _fits(self) -> bool:
+        return self.chance.of([True] * 15 + [False])
+
+    def _tool(self, request: ToolCalled) -> ObservationReceived:
+        arguments = request.arguments if isinstance(request.arguments, dict) else {}
+        right = canonical(observed(request.tool, arguments)).decode()
+        if self.kind:
+            return ObservationReceived(call=request.call, status="ok", content=right, media_type="application/json")
+        status = self.chance.of(STATUSES)
+        content = self.chance.of([right] * 5 + ["sold out", '{"item":"gold","cents":1}', "0", None])
+        kind = self.chance.of(["application/json", "application/json", "text/plain"])
+        return ObservationReceived(call=request.call, status=status, content=content, media_type=kind)
+
+    def _authority(self, request: ReconcileAsked, waiting: Waiting) -> EffectReconciled:
+        call = waiting.calls[request.call]
+        if not self.kind:
+            outcome = self.chance.of(OUTCOMES)
+            if outcome != "landed":
+                return EffectReconciled(call=request.call, outcome=outcome, content="Not there.")
+        right = canonical(observed(call.tool, call.arguments if isinstance(call.arguments, dict) else {})).decode()
+        return EffectReconciled(call=request.call, outcome="landed", content=right, media_type="application/json")
+
+
+def random_run(tape: bytes, program: Program) -> list[Record]:
+    """The audited records of a run that chance has driven to its end, over as many workers as it took."""
+    log = AuditedLog(program)
+    log.append(RUN, [beginning(program, RUN)], expected=0)
+    world = RandomWorld(Chance(iter(tape)), log, program)
+    for worker in range(INPUTS_MAX):
+        try:
+            state = without_waiting(drive(RUN, log=log, world=world, program=program, worker=f"worker-{worker}"))
+        except (WorkerLost, LeaseHeld):
+            continue
+        assert state.end is not None
+        return list(log.read(RUN))
+    raise AssertionError("the run does not end")

@@ -1,0 +1,109 @@
+"""A small shop: the tools, verifiers and programs that the tests of the engine share."""
+# ruff: noqa: ARG001 - a tool or verifier need not look at all that it is given
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from redrive_engine.policy import Policy
+from redrive_engine.program import RULES, Program
+from redrive_engine.tools import Call, tool
+from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier
+from redrive_events import Json, Record, RunStarted, Terms
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@tool(effect="read", source="prices", timeout="2s")
+def price_of(item: str) -> dict[str, Json]:
+    """The price of an item."""
+    return {"item": item, "cents": 5}
+
+
+@tool(effect="read", source="shelf", timeout=None)
+def count(item: str) -> int:
+    """How many there are."""
+    return 3
+
+
+@tool(effect="write", source="bank", object="item", timeout="3s")
+def pay(item: str, cents: int, *, call: Call) -> dict[str, Json]:
+    """Pay for an item."""
+    return {"item": item, "cents": cents}
+
+
+@tool(effect="unknown", timeout=None)
+def poke() -> str:
+    """Nobody knows what it does."""
+    return "poked"
+
+
+@verifier(price_of, commits=["price"])
+def right_item(call: Call, seen: dict[str, Any], facts: Facts) -> Facts | Refused:
+    """The price of the item that was asked for, and it never changes."""
+    return {"price": seen["cents"]} if seen["item"] == call.arguments["item"] else Refused("another item")
+
+
+@verifier(count, commits=["stock"])
+def latest(call: Call, seen: int, facts: Facts) -> Facts | Refused:
+    """What was counted last holds."""
+    return {"stock": Supersedes(seen)}
+
+
+@verifier(pay, commits=["paid", "item"])
+def right_sum(call: Call, seen: dict[str, Any], facts: Facts) -> Facts | Refused:
+    """The sum that was to be paid."""
+    if seen["cents"] != call.arguments["cents"]:
+        return Refused("another sum")
+    return {"paid": Supersedes(seen["cents"]), "item": Supersedes(seen["item"])}
+
+
+@verifier(pay)
+def in_stock(call: Call, seen: Any, facts: Facts) -> Facts | Refused:
+    """A second verifier of the same tool, which commits nothing."""
+    return Refused("sold out") if facts.get("stock") == 0 else {}
+
+
+TOOLS = {one.declaration.name: one for one in (price_of, count, pay, poke)}
+VERIFIERS = (right_item, latest, right_sum, in_stock)
+
+
+def shop(terms: Terms, *, prompt: str = "Serve.", policy: Policy | None = None) -> Program:
+    """The shop's program under a contract."""
+    return Program(
+        name="shop",
+        version="1",
+        terms=terms,
+        prompt=({"role": "system", "content": prompt},) if prompt else (),
+        tools={name: one.declaration for name, one in TOOLS.items()},
+        verifiers=VERIFIERS,
+        policy=policy,
+    )
+
+
+def beginning(program: Program, run_id: str = "run", *, goal: str = "Buy tea", **more: Any) -> Record:
+    """The first record of a run of ``program``."""
+    started = RunStarted(
+        goal=goal,
+        agent=program.name,
+        version=program.version,
+        nonce="n0",
+        contract=program.terms,
+        rules=RULES,
+        principal="ana",
+        parts=program.parts,
+        **more,
+    )
+    return Record(run_id=run_id, position=1, at=NOON, cause=0, left=0, event=started)
+
+
+def observed(tool: str, arguments: Mapping[str, Json]) -> Json:
+    """What a tool of the shop gives when all is well."""
+    usual: dict[str, Json] = {
+        "price_of": {"item": arguments.get("item", ""), "cents": 5},
+        "count": 3,
+        "pay": {"item": arguments.get("item", ""), "cents": arguments.get("cents", 0)},
+    }
+    return usual.get(tool, "poked")
