@@ -54,7 +54,7 @@ _MAKERS: dict[type[types.Type], Any] = {
 }
 
 run_ids = st.from_regex(r"[A-Za-z0-9._-]{1,80}(/[0-9]{1,9}){0,2}(@notes)?", fullmatch=True)
-events: st.SearchStrategy[Event] = st.sampled_from(EVENTS).flatmap(lambda kind: of_type(types.type_info(kind)))
+events: st.SearchStrategy[Event] = st.one_of([of_type(types.type_info(kind)) for kind in EVENTS])
 records: st.SearchStrategy[Record] = st.builds(
     Record,
     run_id=run_ids,
@@ -68,15 +68,17 @@ records: st.SearchStrategy[Record] = st.builds(
 assert set(get_args(Event)) == set(EVENTS), "every kind of event is made here"
 
 
-@st.composite
-def runs(draw: st.DrawFn, run_id: str = "run-1", *, size_max: int = 6) -> list[Record]:
+def runs(run_id: str = "run-1", *, size_max: int = 4) -> st.SearchStrategy[list[Record]]:
     """The records of one run, of which every append is whole and no time falls."""
-    times = sorted(draw(st.lists(TIMES, min_size=1, max_size=size_max)))
-    lefts = draw(st.lists(st.integers(0, 2), min_size=1, max_size=size_max))
+    append = st.tuples(TIMES, st.lists(events, min_size=1, max_size=3))
+    return st.lists(append, min_size=1, max_size=size_max).map(lambda appends: _run(run_id, appends))
+
+
+def _run(run_id: str, appends: list[tuple[datetime, list[Event]]]) -> list[Record]:
+    times = sorted(at for at, _ in appends)
     made: list[Record] = []
-    for at, left_at_first in zip(times, lefts, strict=False):
-        for left in range(left_at_first, -1, -1):
-            position = len(made) + 1
-            cause = draw(st.integers(0, len(made)))
-            made.append(Record(run_id=run_id, position=position, at=at, cause=cause, left=left, event=draw(events)))
+    for at, (_, happened) in zip(times, appends, strict=True):
+        for left, event in zip(reversed(range(len(happened))), happened, strict=True):
+            cause = len(made) // 2
+            made.append(Record(run_id=run_id, position=len(made) + 1, at=at, cause=cause, left=left, event=event))
     return made
