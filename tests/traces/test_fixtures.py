@@ -53,6 +53,7 @@ EXPECTED = {
     "chat-odd-json.json": Expected(("finished",), 0, 0),
     "chat-parts.json": Expected(("finished",), 1, 1),
     "chat-repeated-ids.json": Expected(("finished",), 3, 3),
+    "chat-request-log.jsonl": Expected(("unfinished", "finished"), 1, 1),
     "chat-request-only.json": Expected(("unfinished",), 0, 0),
     "chat-request-response.json": Expected(("finished",), 1, 1),
     "chat-roles.json": Expected(("unfinished",), 0, 0),
@@ -118,6 +119,8 @@ def conversations(name: str) -> list[Messages]:
     text = (HERE / name).read_text(encoding="utf-8-sig")
     if name.endswith(".jsonl"):
         lines = [json.loads(line) for line in text.split("\n") if line.startswith('{"') and line.strip().endswith("}")]
+        if name in WHERE:
+            return WHERE[name](lines)
         return [one["messages"] for one in lines if "messages" in one] or [lines]
     value = json.loads(text, strict=False)
     found = WHERE[name](value) if name in WHERE else [value]
@@ -144,6 +147,11 @@ def _odd(value: dict[str, Any]) -> list[Messages]:
     return [[{**first, "content": "half \ufffd pair, nul \x00 and\ttab"}, *others]]
 
 
+def _log(lines: list[dict[str, Any]]) -> list[Messages]:
+    """The last request of each conversation says all that was said before it."""
+    return [[*one["messages"], one["response"]["choices"][0]["message"]] for one in (lines[3], lines[1])]
+
+
 # Where the conversations of a fixture stand, if not in the file's one list of messages.
 WHERE: Mapping[str, Callable[[Any], list[Any]]] = {
     "tau-bench.json": lambda value: [attempt["traj"] for attempt in value[:4]],
@@ -155,6 +163,7 @@ WHERE: Mapping[str, Callable[[Any], list[Any]]] = {
     "chat-streamed.json": _streamed,
     "chat-split-reply.json": _split,
     "chat-odd-json.json": _odd,
+    "chat-request-log.jsonl": _log,
 }
 
 
@@ -233,6 +242,17 @@ def test_a_stream_is_put_together_again() -> None:
     """Arguments are joined by the call's index, and the tokens of the last chunk count."""
     (reply,) = imported("chat-streamed.json").events(ModelReplied)
     assert (reply.finish, reply.usage) == ("tool_calls", Usage(input=50, output=9))
+
+
+def test_requests_that_repeat_a_conversation_are_one_run() -> None:
+    """Each reply keeps the tokens of its own response, so that nothing is counted twice."""
+    found = imported("chat-request-log.jsonl")
+    assert [(one.response_id, one.usage) for one in found.events(ModelReplied)] == [
+        ("resp-1", Usage(input=10, output=5)),
+        ("resp-3", Usage(input=10, cache_read=10, output=2)),
+        ("resp-4", Usage(input=10, cache_read=20, output=1)),
+    ]
+    assert [one.value for one in found.remarks("requests")] == [3]
 
 
 def test_unknown_parts_and_fields_survive() -> None:

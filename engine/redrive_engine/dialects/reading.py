@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from redrive_events import Content, Json
 
 SUMMARY_MAX = 160
-_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +52,5 @@ class Dialect(Protocol):
 
 def summary_of(text: str) -> str:
     """The first words of ``text`` on one line, at most `SUMMARY_MAX` characters."""
-    line = _SPACE.sub(" ", text[: 4 * SUMMARY_MAX]).strip()
+    line = " ".join(text[: 4 * SUMMARY_MAX].split())
     return line if len(line) <= SUMMARY_MAX else line[: SUMMARY_MAX - 1] + "…"

@@ -17,9 +17,9 @@ _READ: Final = frozenset(
         *("refusal", "reasoning_content", "reasoning", "thinking_blocks"),
     }
 )
-_TEXTS: Final = frozenset({"text", "input_text", "output_text"})
+_TEXTS: Final = frozenset({"", "text", "input_text", "output_text"})
 # Blocks of Anthropic's messages: the calls are in the content, so these are not OpenAI's.
-_FOREIGN: Final = frozenset({"tool_use", "tool_result"})
+_FOREIGN: Final = frozenset({"tool_use", "tool_result", "redacted_thinking"})
 
 
 def are_messages(value: Json) -> bool:
@@ -34,8 +34,14 @@ def are_messages(value: Json) -> bool:
 def _is_foreign(message: Mapping[str, Json]) -> bool:
     content = message.get("content")
     if isinstance(content, list):
-        return any(isinstance(part, dict) and part.get("type") in _FOREIGN for part in content)
+        parts = [part for part in content if isinstance(part, dict)]
+        return any(_kind(part) in _FOREIGN or ("thinking" in part and "signature" in part) for part in parts)
     return content is None and "parts" in message
+
+
+def _kind(part: Mapping[str, Json]) -> str:
+    kind = part.get("type", "")
+    return kind if isinstance(kind, str) else "of no kind"
 
 
 def said_of(message: Mapping[str, Json], meta: Meta = NO_META) -> Said:
@@ -80,8 +86,7 @@ def _content(content: Json, extras: dict[str, Json]) -> Content:
 def _part(part: Json, index: int, extras: dict[str, Json]) -> Block:
     if isinstance(part, str):
         return Text(text=part)
-    kind = part.get("type") if isinstance(part, dict) else None
-    text = part.get("text") if kind in _TEXTS or (kind is None and isinstance(part, dict)) else None
+    text = part.get("text") if isinstance(part, dict) and _kind(part) in _TEXTS else None
     if not isinstance(text, str):
         return Opaque(data=part)
     rest = {key: value for key, value in part.items() if key not in {"type", "text"} and value is not None}

@@ -15,6 +15,7 @@ from redrive_events import BadInput, Json, parse_json
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+_ZIP = b"PK\x03\x04"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -63,8 +64,8 @@ def read_bytes(data: bytes, name: str) -> Material:
     bare = data.strip()
     if not bare:
         raise BadInput("the file is empty", place=name)
-    if bare[:1] not in b"{[" and b"\n" not in bare:
-        raise BadInput("not JSON", place=name)
+    if bare.startswith(_ZIP):
+        raise BadInput("a zip archive, of which no format is read", place=name)
     try:
         material.entries.append(Entry(0, parse_json(bare)))
     except BadInput as error:
@@ -82,17 +83,20 @@ def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadI
     material.lost = 0
     read = lenient(data)
     if read is None:
-        raise BadInput(_torn(problem), place=material.name) from problem
+        begun = data.lstrip()[:1] in (b"{", b"[")
+        raise BadInput(_torn(problem) if begun else "not JSON", place=material.name) from problem
     value, notes = read
     material.entries.append(Entry(0, value))
     material.diagnostics += map(Diagnostic, notes)
 
 
 def _torn(problem: BadInput) -> str:
+    if isinstance(problem.__cause__, RecursionError):
+        return "nested too deeply"
     where = _BYTE.search(str(problem.__cause__))
     if where is None:
-        return "not JSON, or a JSON document that is cut off"
-    return f"not JSON, or a torn JSON document: it breaks at byte {where[1]}"
+        return "a JSON document that is cut off"
+    return f"a torn JSON document: it breaks at byte {where[1]}"
 
 
 def _lines(data: bytes, start: int, material: Material) -> list[Entry] | None:

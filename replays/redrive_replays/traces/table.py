@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from redrive_events import BadInput
-from redrive_replays.traces import chat, tau_bench
+from redrive_replays.traces import chat, recordings, tau_bench
 from redrive_replays.traces.reading import Material
 from redrive_replays.traces.trace import Trace
 
@@ -54,4 +54,4 @@ def importer_of(material: Material) -> Importer:
 
 def readable() -> str:
     """What can be read, in one line."""
-    return "; ".join(importer.reads for importer in IMPORTERS)
+    return "; ".join((recordings.READS, *(importer.reads for importer in IMPORTERS)))

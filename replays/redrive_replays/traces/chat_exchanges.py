@@ -1,0 +1,140 @@
+"""Where chat messages stand in a value, what stands around them, and which requests are one conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from redrive_events import BadInput, Json, parse_json
+from redrive_replays.traces.chat_messages import are_messages
+from redrive_replays.traces.chat_replies import completion_of, reply_of
+from redrive_replays.traces.trace import ASSISTANT, Meta
+
+# Where the messages stand, and where the response to them.
+MESSAGES: Final = (
+    *("messages", "request.messages", "request.body.messages", "body.messages", "input.messages", "data.messages"),
+    *("trace.trace", "trace.messages", "trace", "traj", "conversation", "conversation.messages"),
+)
+RESPONSES: Final = ("response", "response.body", "response.body.string", "completion", "output")
+# Settings of a request that are neither its messages nor its tools.
+PARAMETERS: Final = frozenset(
+    {
+        *("temperature", "top_p", "n", "stream", "stop", "max_tokens", "max_completion_tokens", "seed", "logit_bias"),
+        *("presence_penalty", "frequency_penalty", "tool_choice", "function_call", "parallel_tool_calls"),
+        *("response_format", "reasoning_effort", "logprobs", "top_logprobs", "service_tier", "modalities", "verbosity"),
+        *("stream_options", "reasoning_format", "prediction", "top_k", "min_p"),
+    }
+)
+_SETTINGS: Final = PARAMETERS | {"model", "tools", "functions", "kwargs"}
+# So many conversations of a file of requests may go on side by side.
+SIDE_BY_SIDE_MAX: Final = 16
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A list of messages with what stands around it: the request's settings, the response, and the rest.
+
+    ``earlier`` is what the responses to the conversation's earlier requests say of their replies, by the reply's place
+    among the messages; ``requests`` counts them all.
+    """
+
+    entry: int
+    messages: Sequence[Mapping[str, Json]]
+    request: Mapping[str, Json]
+    response: Mapping[str, Json] | None
+    around: Mapping[str, Json]
+    earlier: dict[int, Meta] = field(default_factory=dict)
+    requests: int = 1
+
+    @property
+    def is_request(self) -> bool:
+        """Whether this was asked of a model, and is not only a list of messages."""
+        return self.response is not None or "model" in self.request
+
+
+def found(value: Json, entry: int = 0) -> Exchange | None:
+    """The list of messages that ``value`` is, or holds under one of the keys under which it is known to stand."""
+    if isinstance(value, list):
+        return Exchange(entry, value, {}, None, {}) if are_messages(value) else None
+    if not isinstance(value, dict):
+        return None
+    for path in MESSAGES:
+        above, _, last = path.rpartition(".")
+        request = _at(value, above) if above else value
+        if isinstance(request, dict) and are_messages(messages := request.get(last, ())):
+            return _exchange(entry, value, path, request, messages)
+    return None
+
+
+def _exchange(
+    entry: int, value: Mapping[str, Json], path: str, request: Mapping[str, Json], messages: Json
+) -> Exchange | None:
+    taken = {path.partition(".")[0]}
+    response = None
+    for where in RESPONSES:
+        given = _at(value, where)
+        if _is_foreign(given):
+            return None
+        if (response := completion_of(given)) is not None:
+            taken.add(where.partition(".")[0])
+            break
+    around = {key: one for key, one in value.items() if key not in taken}
+    if request is value:
+        around = {key: one for key, one in around.items() if key not in _SETTINGS}
+    elif rest := {key: one for key, one in request.items() if key not in _SETTINGS and one is not messages}:
+        around["request"] = rest
+    return Exchange(entry, messages, request, response, around)
+
+
+def _is_foreign(response: Json) -> bool:
+    """Whether this is the reply of Anthropic's model, whose messages only look like these."""
+    if isinstance(response, str):
+        return "message_start" in response[:1000]
+    return isinstance(response, dict) and response.get("type") == "message"
+
+
+def _at(value: Json, path: str) -> Json:
+    """What stands at a path of keys; a body may be JSON text."""
+    for key in path.split("."):
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            try:
+                value = parse_json(value)
+            except BadInput:
+                return None
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def conversations(exchanges: Iterable[Exchange]) -> list[Exchange]:
+    """The last request of each conversation: a request repeats all that was said before it, so it stands for those."""
+    done: list[Exchange] = []
+    going: list[Exchange] = []
+    for exchange in exchanges:
+        before = (
+            next((one for one in reversed(going) if _goes_on(one, exchange)), None) if exchange.is_request else None
+        )
+        if before is not None:
+            exchange.entry, exchange.requests = before.entry, before.requests + 1
+            exchange.earlier = {**before.earlier, **_meta_of(before)}
+            going.remove(before)
+            done.remove(before)
+        done.append(exchange)
+        if exchange.is_request:
+            going = [*going[-SIDE_BY_SIDE_MAX:], exchange]
+    return sorted(done, key=lambda one: one.entry)
+
+
+def _goes_on(before: Exchange, after: Exchange) -> bool:
+    """Whether ``after`` asks with the messages of ``before``, and its reply."""
+    length = len(before.messages)
+    if len(after.messages) <= length or after.messages[length].get("role") != ASSISTANT:
+        return False
+    return list(after.messages[:length]) == list(before.messages)
+
+
+def _meta_of(exchange: Exchange) -> dict[int, Meta]:
+    reply = reply_of(exchange.response, cost=exchange.around.get("cost")) if exchange.response else None
+    return {len(exchange.messages): reply.meta} if reply else {}
