@@ -64,7 +64,7 @@ def filled(file: Path, log: EventLog, *, anew: bool) -> Iterator[DuckDBPyConnect
         try:
             db = _opened(file, heads, anew=anew)
             try:
-                _fill(db, log, heads)
+                _fill(db, file, log, heads)
             except BaseException:
                 db.close()
                 raise
@@ -103,12 +103,12 @@ def shape() -> str:
     return hashlib.sha256(canonical([ROWS_VERSION, schema()])).hexdigest()
 
 
-def _fill(db: DuckDBPyConnection, log: EventLog, heads: Sequence[Head]) -> None:
+def _fill(db: DuckDBPyConnection, file: Path, log: EventLog, heads: Sequence[Head]) -> None:
     if db.execute("SELECT shape FROM inside.progress").fetchall() != [(shape(),)]:
         raise Unfit("another version made it")
     if foreign(db, log, heads):
         raise Unfit("it is the history of another log")
-    sync(db, log)
+    sync(db, log, before_writing=lambda: _make_private(_wal(file)))
     if behind(db, heads):
         raise Unfit("it is the history of a log in another order")
 
@@ -132,8 +132,6 @@ def _free(file: Path) -> DuckDBPyConnection | None:
     """A connection, unless somebody else has the file."""
     import duckdb
 
-    # DuckDB makes this file with the rights of any other, but leaves those of one that is there.
-    os.close(os.open(_wal(file), os.O_CREAT | os.O_WRONLY, 0o600))
     try:
         return _connected(file)
     except duckdb.ConnectionException:  # this process has opened it in another way
@@ -182,6 +180,12 @@ def _make(file: Path) -> None:
         new.chmod(0o600)
         with suppress(FileExistsError):  # another process was faster
             os.link(new, file)
+
+
+def _make_private(file: Path) -> None:
+    """An empty file that is its owner's alone: DuckDB lets others read what it makes, but keeps the rights it finds."""
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _wal(file: Path) -> Path:

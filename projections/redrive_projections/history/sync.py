@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,8 +44,8 @@ def create(db: DuckDBPyConnection, shape: str) -> None:
     db.execute("COMMIT")
 
 
-def sync(db: DuckDBPyConnection, log: EventLog) -> None:
-    """Bring the tables up to the log; rows and watermark are committed together.
+def sync(db: DuckDBPyConnection, log: EventLog, *, before_writing: Callable[[], None] = lambda: None) -> None:
+    """Bring the tables up to the log; rows and watermark are committed together, then the next ones.
 
     A run that grew is rendered anew, so that the tables are those that a build from nothing would make.
     """
@@ -54,6 +54,7 @@ def sync(db: DuckDBPyConnection, log: EventLog) -> None:
         offset, count, grown = _grown(log, watermark)
         if not count:
             return
+        before_writing()
         db.execute("BEGIN")
         try:
             _put(db, log, grown)

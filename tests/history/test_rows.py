@@ -1,0 +1,363 @@
+"""What stands in each table, row by row."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from redrive_events import DecisionMade, LeaseGranted, MemoryLog, ProposedCall, RunStarted, Terms
+from redrive_projections.history import Answer, Column, ask, schema
+from tests.history.story import FIND, NOON, PAY, begun, put, refund, remark, run_of, told
+
+RUN = {"run_id": "refund", "run": 1}
+END = "the agent is done"
+
+
+def at(seconds: int) -> datetime:
+    """So many seconds behind noon."""
+    return NOON + timedelta(seconds=seconds)
+
+
+def rows_of(answer: Answer) -> list[dict[str, Any]]:
+    """The rows, each by the names of its columns."""
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+
+
+def row(table: str, **values: Any) -> dict[str, Any]:
+    """A row of a table in which all other columns are NULL."""
+    (names,) = [[column.name for column in found.columns] for found in schema() if found.name == table]
+    return {**dict.fromkeys(names), **RUN, **values}
+
+
+LOOKED = {"tool": "find", "arguments": '{"id":"7"}', "digest": FIND}
+BY_THEN = {"source": "orders", "latency_ms": 1000}
+FOUND = {**LOOKED, "effect": "read", "source": "orders", "latency_ms": 1000}
+WANTED: dict[str, list[dict[str, Any]]] = {
+    "runs": [
+        row(
+            "runs",
+            agent="desk",
+            version="2",
+            principal="ana",
+            tenant="shop",
+            goal="Refund 7",
+            status="finished",
+            reason=END,
+            answer="No refund.",
+            claims="[]",
+            started_at=at(0),
+            ended_at=at(7),
+            last_at=at(7),
+            clock="utc",
+            records=25,
+            steps=4,
+            tokens=400,
+            tool_calls=2,
+            denials=1,
+            cost_micros=28,
+            currency="EUR",
+            wall_ms=6000,
+            model="m-1",
+            grade="full",
+            missing=["times"],
+            source_format="own",
+            source_sha256="f",
+            labels={"arm": "loop", "suite": "s"},
+            arm="loop",
+            parts={"policy": "p"},
+            rules=1,
+        )
+    ],
+    "steps": [
+        row(
+            "steps",
+            step=1,
+            call=1,
+            position=5,
+            decided_at=at(2),
+            decision="call",
+            summary="look it up",
+            **FOUND,
+            repeat=False,
+            verdict="allow",
+            rule="looking is free",
+            attempts=1,
+            status="ok",
+            size_bytes=13,
+            verified=True,
+        ),
+        row(
+            "steps",
+            step=2,
+            call=2,
+            position=13,
+            decided_at=at(4),
+            decision="call",
+            summary="pay it",
+            tool="pay",
+            arguments='{"cents":900}',
+            digest=PAY,
+            repeat=False,
+            verdict="deny",
+            rule="small sums",
+            attempts=0,
+        ),
+        row(
+            "steps",
+            step=3,
+            call=3,
+            position=17,
+            decided_at=at(5),
+            decision="call",
+            summary="look again",
+            **FOUND,
+            repeat=True,
+            verdict="allow",
+            rule="looking is free",
+            attempts=1,
+            status="error",
+            size_bytes=4,
+        ),
+        row("steps", step=4, position=23, decided_at=at(7), decision="finish", attempts=0),
+    ],
+    "tool_calls": [
+        row(
+            "tool_calls",
+            call=1,
+            attempt=1,
+            **FOUND,
+            position=7,
+            asked_at=at(2),
+            answer_position=8,
+            answered_at=at(3),
+            status="ok",
+            media_type="text/plain",
+            size_bytes=13,
+            cut_bytes=0,
+            verifier="right",
+            verified=True,
+        ),
+        row(
+            "tool_calls",
+            call=3,
+            attempt=1,
+            **FOUND,
+            position=19,
+            asked_at=at(5),
+            answer_position=20,
+            answered_at=at(6),
+            status="error",
+            media_type="text/plain",
+            size_bytes=4,
+            cut_bytes=1,
+        ),
+    ],
+    "verdicts": [
+        row(
+            "verdicts",
+            position=6,
+            judged_at=at(2),
+            step=1,
+            call=1,
+            tool="find",
+            verdict="allow",
+            rule="looking is free",
+            read="[]",
+        ),
+        row(
+            "verdicts",
+            position=14,
+            judged_at=at(4),
+            step=2,
+            call=2,
+            tool="pay",
+            verdict="deny",
+            rule="small sums",
+            reason="too much",
+            text="Not allowed.",
+            read='[{"limit":500,"operator":"at_most","path":"arguments.cents","value":900}]',
+        ),
+        row(
+            "verdicts",
+            position=18,
+            judged_at=at(5),
+            step=3,
+            call=3,
+            tool="find",
+            verdict="allow",
+            rule="looking is free",
+            read="[]",
+        ),
+    ],
+    "facts": [
+        row("facts", position=10, committed_at=at(3), key="iban", value='"DE"', verifier="right", evidence=[8, 6])
+    ],
+    "annotations": [
+        row(
+            "annotations",
+            note=1,
+            annotated_at=at(0),
+            position=24,
+            name="reward",
+            value="0.5",
+            value_number=0.5,
+            source="judge",
+        )
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def log() -> MemoryLog:
+    """One run and one remark about it."""
+    log = MemoryLog()
+    put(log, refund())
+    put(log, remark("refund", "reward", 0.5, position=24))
+    return log
+
+
+@pytest.mark.parametrize("table", WANTED)
+def test_a_run_in_the_table(table: str, log: MemoryLog) -> None:
+    """Whole rows: what does not apply is NULL."""
+    assert rows_of(ask(log, f"FROM {table}")) == WANTED[table]
+
+
+def test_events_are_the_records_as_they_are_stored(log: MemoryLog) -> None:
+    """Byte for byte, in a record's own order."""
+    found = ask(log, "SELECT position, happened_at, cause, remaining, kind, payload FROM events ORDER BY position").rows
+    stored = [line.line.decode() for line in log.lines("refund")]
+    assert len(found) == len(stored)
+    for (position, happened_at, cause, remaining, kind, payload), line in zip(found, stored, strict=True):
+        spelled = happened_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        assert line == (
+            f'{{"at":"{spelled}","cause":{cause},"event":{payload},"left":{remaining},'
+            f'"position":{position},"run_id":"refund"}}'
+        )
+        assert f'"event":"{kind}"' in payload
+
+
+def test_a_write_in_doubt_has_a_row_for_each_attempt() -> None:
+    """What the authority says belongs to the attempt that it was asked about, the confirmation to the next one."""
+    log = MemoryLog()
+    put(log, run_of(["lost"]))
+    query = "SELECT attempt, key, status, verified, refusal, outcome FROM tool_calls ORDER BY position"
+    assert ask(log, query).rows == [
+        (1, "n:1", "timeout", None, None, "not_landed"),
+        (2, "n:1", "ok", False, "another sum", "landed"),
+    ]
+    assert ask(log, "SELECT attempts, status, verified FROM steps").rows == [(2, "ok", False)]
+
+
+def test_refusals_are_steps() -> None:
+    """A reply that was no decision, and a finish that came too early."""
+    log = MemoryLog()
+    put(log, run_of(["refused", "unfinished"]))
+    assert ask(log, "SELECT step, decision, refusal FROM steps ORDER BY step").rows == [
+        (1, "refused", "no decision"),
+        (2, "finish", "paid, sent"),
+    ]
+    assert ask(log, "SELECT status, reason, ended_at, answer FROM runs").rows == [("unfinished", None, None, None)]
+
+
+def test_calls_of_one_reply_share_their_step() -> None:
+    """One row for each; the same call twice in one reply is a repetition too."""
+    log = MemoryLog()
+    calls = tuple(ProposedCall(call=call, tool="find", arguments={"id": "7"}) for call in (1, 2))
+    reply = run_of(["refused"])[2].event
+    both = [(reply, 0), (DecisionMade(kind="call", calls=calls), 0)]
+    put(log, told("a", [(begun("a")[0].event, 0)], both))
+    assert ask(log, "SELECT step, call, tool, digest, repeat FROM steps ORDER BY call").rows == [
+        (1, 1, "find", FIND, False),
+        (1, 2, "find", FIND, True),
+    ]
+
+
+def test_without_a_clock_nothing_has_a_duration() -> None:
+    """Its times say no more than the order of the records."""
+    log = MemoryLog()
+    started = RunStarted(goal="", agent="a", nonce="n", contract=Terms(), rules=1, clock="none")
+    put(log, told("a", [(started, 0)], *[[(record.event, 0)] for record in run_of(["find"])[1:]]))
+    assert ask(log, "SELECT clock, (SELECT any_value(latency_ms) FROM steps) FROM runs").rows == [("none", None)]
+
+
+def test_a_child_knows_its_parent() -> None:
+    """By its run id."""
+    log = MemoryLog()
+    for run_id in ("a", "a/2", "a/2/1"):
+        put(log, begun(run_id))
+    assert ask(log, "SELECT run_id, parent, parent_call FROM runs ORDER BY run").rows == [
+        ("a", None, None),
+        ("a/2", "a", 2),
+        ("a/2/1", "a/2", 1),
+    ]
+
+
+def test_a_stream_without_a_beginning_is_a_run_all_the_same() -> None:
+    """Nothing in the log is left out, however odd."""
+    log = MemoryLog()
+    put(log, told("odd", [(LeaseGranted(worker="w", epoch=1), 0)]))
+    assert ask(log, "SELECT run_id, agent, status, records FROM runs").rows == [("odd", None, "unfinished", 1)]
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "text"),
+    [
+        pytest.param(2, 2.0, None, id="an integer"),
+        pytest.param(0.25, 0.25, None, id="a fraction"),
+        pytest.param(True, 1.0, None, id="true"),
+        pytest.param(False, 0.0, None, id="false"),
+        pytest.param("good", None, "good", id="text"),
+        pytest.param("1", None, "1", id="text that looks like a number"),
+        pytest.param(None, None, None, id="null"),
+        pytest.param({"a": 1}, None, None, id="an object"),
+        pytest.param(10**400, None, None, id="no double is so large"),
+    ],
+)
+def test_a_remark_as_number_and_as_text(value: object, number: float | None, text: str | None) -> None:
+    """Whichever the value is; true and false count as 1 and 0."""
+    log = MemoryLog()
+    put(log, remark("a", "reward", value))
+    assert ask(log, "SELECT value_number, value_text FROM annotations").rows == [(number, text)]
+
+
+def test_the_mean_of_a_remark() -> None:
+    """By arm, over the runs that have one."""
+    log = MemoryLog()
+    for run_id, value in [("a", 1), ("b", 0), ("c", True)]:
+        put(log, refund(run_id))
+        put(log, remark(run_id, "reward", value))
+    put(log, refund("d"))
+    query = """
+        SELECT arm, avg(value_number) AS reward, count(DISTINCT runs.run) AS runs
+        FROM runs LEFT JOIN annotations ON annotations.run = runs.run AND name = 'reward' GROUP BY arm"""
+    assert ask(log, query).rows == [("loop", 2 / 3, 4)]
+
+
+def test_every_column_is_told() -> None:
+    """In a sentence, once; and every table begins with the run."""
+    for table in schema():
+        assert table.columns[:2] == schema()[0].columns[:2]
+        assert [column.name for column in table.columns[:2]] == ["run_id", "run"]
+        assert len({column.name for column in table.columns}) == len(table.columns)
+        assert all(told.endswith(".") and told[0] in told[0].upper() + told[0] for _, _, told in table.columns)
+        assert table.told.startswith("One row for each")
+
+
+def test_the_tables_are_as_they_are_told(log: MemoryLog) -> None:
+    """Names, types and order."""
+    longhand = {"TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
+    for table in schema():
+        answer = ask(log, f"FROM {table.name}")
+        assert [*zip(answer.columns, answer.types, strict=True)] == [
+            (column.name, longhand.get(column.type, column.type)) for column in table.columns
+        ]
+    assert Column("run", "BIGINT", schema()[0].columns[1].told) == schema()[0].columns[1]
+
+
+def test_no_name_needs_quotes(log: MemoryLog) -> None:
+    """A column called `at` or `left` would: DuckDB has other plans for these words."""
+    for table in schema():
+        names = ", ".join(column.name for column in table.columns)
+        assert ask(log, f"SELECT {names} FROM {table.name}").columns == tuple(column.name for column in table.columns)
