@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import os
@@ -34,6 +35,10 @@ The log is the file that --log or REDRIVE_LOG names, else redrive.db.
 CODES = "Exit codes: 0 fine, 1 a finding, 2 a bad request or input, 3 cannot be replayed."
 
 
+class _NobodyReads(Exception):
+    """What was printed went into a pipe that is closed."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -41,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _app(arguments)(arguments, standalone_mode=False, prog_name="redrive")
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, _NobodyReads):
         _close_stdout()
         return FINE
     except KeyboardInterrupt:
@@ -69,7 +74,15 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
 def _loaded(verb: str) -> Callable[..., int]:
     module = importlib.import_module(f"redrive.verbs.{MODULES.get(verb, verb)}")
     function: Callable[..., int] = getattr(module, MODULES.get(verb, verb))
-    return function
+
+    @functools.wraps(function)
+    def heard(*arguments: object, **options: object) -> int:
+        try:
+            return function(*arguments, **options)
+        except BrokenPipeError:
+            raise _NobodyReads from None  # typer would make an exit code of it that means something else here
+
+    return heard
 
 
 def _bare(

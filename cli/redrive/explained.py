@@ -8,10 +8,10 @@ import msgspec
 from rich.text import Text
 
 from redrive.moments import line
-from redrive.terminal import Cell, columns
+from redrive.terminal import Cell, columns, counted
 from redrive_events import Event, Json, Record, VerdictGiven, canonical
 from redrive_projections import Moment, one_line, timeline
-from redrive_replays import ABSENT, Divergence, Outcome, Report
+from redrive_replays import ABSENT, Difference, Divergence, Outcome, Report
 
 COLOURS: dict[Outcome, str] = {
     "same": "green",
@@ -22,6 +22,7 @@ COLOURS: dict[Outcome, str] = {
 }
 DIFFERENCES_MAX = 8
 VALUE_CHARS_MAX = 200
+PAIR_CHARS_MAX = 80
 
 
 def headline(report: Report) -> Text:
@@ -49,8 +50,7 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Cell]:
         later = [one for one in report.divergences if one.position > turning.position]
         if later:
             yield ""
-            more = f"{len(later)} later place{'s' if len(later) > 1 else ''}, the next at {later[0].position}"
-            yield Text.assemble(("later  ", "dim"), more)
+            yield f"and {counted(len(later), 'later place')}, the next at {later[0].position}"
 
 
 def _same_verdict(one: Divergence) -> bool:
@@ -65,12 +65,11 @@ def _notes(report: Report) -> Iterator[str]:
     if report.reason:
         yield one_line(report.reason)
         return
-    yield f"{report.records} events"
+    yield counted(report.records, "event")
     if report.divergences:
-        count = len(report.divergences)
-        yield f"{count} place{'s' if count > 1 else ''}, first at {report.divergences[0].position}"
+        yield f"{counted(len(report.divergences), 'place')}, first at {report.divergences[0].position}"
     if report.worded_otherwise:
-        yield f"{report.worded_otherwise} reasons worded otherwise"
+        yield f"{counted(report.worded_otherwise, 'reason')} worded otherwise"
     if report.open:
         yield "open: " + ", ".join(f"{name} at {position}" for position, name in report.open)
 
@@ -88,9 +87,7 @@ def _place(found: Divergence, records: Sequence[Record], title: str) -> Iterator
     differences = found.differences[:DIFFERENCES_MAX]
     if differences:
         yield ""
-        head = ["", "recorded", "replayed"]
-        cells = [[one.pointer, _value(one.recorded), _value(one.replayed)] for one in differences]
-        yield from columns([[Text(name, style="dim") for name in head], *cells])
+        yield from columns([row for one in differences for row in _values(one)])
     if len(found.differences) > DIFFERENCES_MAX:
         yield f"… and {len(found.differences) - DIFFERENCES_MAX} more values"
 
@@ -105,6 +102,16 @@ def _with(records: Sequence[Record], position: int, event: Event) -> list[Record
 def _moment(records: Sequence[Record]) -> Moment:
     *_, last = timeline(records)
     return last
+
+
+def _values(one: Difference) -> Iterator[tuple[Cell, Cell]]:
+    """A value that differs: on one line if there is room, else one side below the other."""
+    recorded, replayed = _value(one.recorded), _value(one.replayed)
+    if len(recorded) + len(replayed) < PAIR_CHARS_MAX:
+        yield one.pointer, f"{recorded} → {replayed}"
+    else:
+        yield one.pointer, f"recorded {recorded}"
+        yield "", f"replayed {replayed}"
 
 
 def _value(value: Json) -> str:

@@ -13,6 +13,15 @@ from redrive_projections import Fact, RunState, called_as, left, limits, missing
 
 UNITS: Mapping[Dimension, str] = {"wall_time": "ms", "cost": "micros"}
 
+_TOLD: Mapping[Dimension, str] = {
+    "steps": "{} steps",
+    "tokens": "{} tokens",
+    "wall_time": "{} s",
+    "tool_calls": "{} tool calls",
+    "cost": "{} {currency}",
+}
+_PER: Mapping[Dimension, int] = {"wall_time": 1000, "cost": 1_000_000}
+
 
 def state_data(state: RunState, *, thoughts: bool = False) -> dict[str, Json]:
     """What is known, open, used up and said at this moment, as plain data."""
@@ -63,9 +72,12 @@ def _budget(state: RunState) -> Iterator[str]:
     for name, value in used(state).items():
         limit = allowed[name]
         if value or limit is not None:
-            of = "" if limit is None else f" of {limit:,}"
-            unit = f" {UNITS[name]}" if name in UNITS else ""
-            yield f"{value:,}{of}{unit} {name.replace('_', ' ')}"
+            of = "" if limit is None else f" of {_amount(name, limit)}"
+            yield _TOLD[name].format(_amount(name, value) + of, currency=state.terms.budget.currency)
+
+
+def _amount(name: Dimension, value: int) -> str:
+    return f"{value / _PER[name]:,.6g}" if name in _PER else f"{value:,}"
 
 
 def _section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[Cell]:

@@ -21,9 +21,17 @@ Cell: TypeAlias = Text | str
 PATIENCE_S = 0.5
 
 
+class _Screen(Console):
+    """Stdout, which leaves it to the command what to do once nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Let the error be seen."""
+        raise BrokenPipeError
+
+
 def say(*lines: Cell) -> None:
     """Print lines on stdout; colours, and a cut at the right edge, only on a terminal."""
-    console = Console(highlight=False)
+    console = _Screen(highlight=False)
     for line in lines:
         text = Text(line) if isinstance(line, str) else line
         if console.is_terminal:
@@ -41,6 +49,11 @@ def warn(problem: str) -> int:
     """Say on stderr, in one line, what was found; the exit code of a finding."""
     print(f"redrive: {one_line(problem, 1000)}", file=sys.stderr)
     return 1
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun: ``1 event``, ``2 events``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def columns(rows: Iterable[Sequence[Cell]], *, right: Collection[int] = ()) -> Iterator[Text]:

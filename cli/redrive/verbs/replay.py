@@ -14,7 +14,7 @@ from redrive.agents import agent_named
 from redrive.chosen import Choice, Chosen
 from redrive.explained import explained, headline
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunsArgument
-from redrive.terminal import say, say_json, watched
+from redrive.terminal import counted, say, say_json, watched
 from redrive_engine.agent import Agent
 from redrive_engine.policy import RulesPolicy
 from redrive_events import BadInput, RunStarted
@@ -98,8 +98,8 @@ class _Found:
         outcomes = Counter(report.outcome for report in self.reports)
         parts = [f"{count} {outcome}" for outcome, count in outcomes.most_common()]
         parts += [f"{count} not replayable ({grade})" for grade, count in self.left_out.items()]
-        count = len(self.reports) + self.left_out.total()
-        return Text(f"{count} run{'' if count == 1 else 's'}: {' · '.join(parts) or 'nothing to replay'}", style="bold")
+        count = counted(len(self.reports) + self.left_out.total(), "run")
+        return Text(f"{count}: {' · '.join(parts) or 'nothing to replay'}", style="bold")
 
 
 def _recordings(chosen: Iterable[Chosen], found: _Found, *, every: bool) -> Iterator[Recording]:

@@ -9,7 +9,7 @@ import typer
 
 from redrive.chosen import Choice
 from redrive.options import LOG, JsonOption, LogOption
-from redrive.terminal import columns, say, say_json
+from redrive.terminal import columns, counted, say, say_json
 from redrive_projections import one_line
 from redrive_projections.history import ask
 
@@ -39,7 +39,7 @@ def runs(
     say(*columns([head, *([_cell(value) for value in row.values()] for row in rows)], right={3}))
     earlier = (found.rows[0][-1] if found.rows else 0) - len(rows)
     if earlier:
-        say(f"… and {earlier} earlier ones; -n says how many are listed")
+        say(f"… and {counted(earlier, 'earlier run')}; -n says how many are listed")
 
 
 def _cell(value: object) -> str:

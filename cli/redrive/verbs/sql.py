@@ -14,7 +14,7 @@ from rich.text import Text
 
 from redrive.chosen import Choice
 from redrive.options import LOG, JsonOption, LogOption
-from redrive.terminal import columns, say, say_json
+from redrive.terminal import columns, counted, say, say_json
 from redrive_events import BadInput, Json, canonical, parse_json
 from redrive_projections import one_line
 from redrive_projections.history import Answer, ask
@@ -55,7 +55,7 @@ def _table(answer: Answer) -> Iterator[Text]:
     numbers = {index for index, kind in enumerate(answer.types) if kind.startswith(NUMBERS)}
     head = [Text(one_line(name), style="bold") for name in answer.columns]
     yield from columns([head, *([_cell(value) for value in row] for row in answer.rows)], right=numbers)
-    yield Text(f"({len(answer.rows):,} row{'' if len(answer.rows) == 1 else 's'})", style="dim")
+    yield Text(f"({counted(len(answer.rows), 'row')})", style="dim")
 
 
 def _cell(value: object) -> Text:

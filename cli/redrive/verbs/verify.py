@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from redrive.chosen import Choice
 from redrive.options import LOG, JsonOption, LogOption, RunsArgument
-from redrive.terminal import columns, say, say_json, watched
+from redrive.terminal import columns, counted, say, say_json, watched
 from redrive_events import NOTES, BrokenChain, EventLog, Head, LogUnusable, UnknownEvent, checked, decode
 from redrive_projections import one_line
 
@@ -36,7 +36,7 @@ def verify(runs: RunsArgument = None, log: LogOption = LOG, as_json: JsonOption 
         say_json({"streams": streams, "records": records, "damaged": damaged})
         return 1 if found else 0
     say(*columns([one.run_id, f"position {one.position}", one_line(one.problem)] for one in found))
-    sound = f"{records:,} events of {streams:,} streams"
+    sound = f"{counted(records, 'event')} of {counted(streams, 'stream')}"
     say(f"{sound}: {len(found)} damaged" if found else f"{sound}: each is as it was written")
     return 1 if found else 0
 

@@ -1,0 +1,1 @@
+"""What the command says, and with which exit code."""

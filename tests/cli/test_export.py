@@ -1,0 +1,44 @@
+"""`export`: a run as a file that stands wherever a run is asked for."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Redrive
+
+
+@pytest.mark.parametrize("name", ["run.jsonl", "run.jsonl.zst", "whatever"])
+def test_a_recording_stands_for_its_run(redrive: Redrive, incident: str, folder: Path, name: str) -> None:
+    """Shown, replayed, verified and exported again; the log is not needed any more."""
+    assert redrive("export", incident, "-o", name) == (0, "", "")
+    shown, text = redrive("show", incident), redrive("export", incident).out
+    for path in folder.glob("redrive.db*"):
+        path.unlink()
+    assert redrive("show", name) == shown
+    assert redrive("replay", name).code == 0
+    assert redrive("verify", name).code == 0
+    assert redrive("export", name).out == text
+
+
+def test_a_recording_is_its_owners_alone(redrive: Redrive, incident: str, folder: Path) -> None:
+    """As the log was."""
+    assert redrive("export", incident, "-o", "run.jsonl").code == 0
+    assert stat.S_IMODE((folder / "run.jsonl").stat().st_mode) == 0o600
+
+
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(redrive: Redrive, incident: str, folder: Path) -> None:
+    """A run that is not there leaves the file as it was, and nothing beside it."""
+    (folder / "run.jsonl").write_text("precious", encoding="utf-8")
+    before = sorted(path.name for path in folder.iterdir())
+    assert redrive("export", "nobody", "-o", "run.jsonl").code == 2
+    assert (folder / "run.jsonl").read_text(encoding="utf-8") == "precious"
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_place_that_is_none_is_told_in_one_line(redrive: Redrive, incident: str) -> None:
+    """Exit code 2."""
+    said = redrive("export", incident, "-o", "no/such/folder.jsonl")
+    assert said == (2, "", "redrive: no/such/folder.jsonl: no such file or directory\n")

@@ -1,0 +1,158 @@
+"""`replay`: the same, or where it parts, and what that does to the exit code."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+import redrive as rd
+from redrive_events import MemoryLog, RunStarted, Source, SqliteLog, Terms, write_portable
+from refund_desk import agent
+from tests.cli.conftest import DESK, Redrive
+from tests.records import record
+
+AGENT = ["--agent", "refund_desk:agent"]
+
+
+def test_an_import_is_the_same(redrive: Redrive, incident: str) -> None:
+    """Its program is the permissive one: nobody has to name any."""
+    assert redrive("replay", incident) == (0, f"{incident}  same · 25 events\n", "")
+
+
+def test_another_policy_is_explained(redrive: Redrive, incident: str, snapshot: SnapshotAssertion) -> None:
+    """The changed parts, the first place, and the first other verdict with recorded and replayed values."""
+    assert redrive("replay", incident, "--policy", "stricter.toml") == snapshot
+
+
+def test_a_stricter_limit_is_explained(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
+    """The verdict is the first thing that differs where the run had a policy before."""
+    assert redrive("replay", refund, *AGENT, "--policy", DESK / "stricter.toml") == snapshot
+
+
+def test_a_comment_in_a_policy_changes_no_outcome(redrive: Redrive, refund: str, folder: Path) -> None:
+    """The part that reads otherwise is named all the same."""
+    words = (DESK / "policy.toml").read_text(encoding="utf-8")
+    (folder / "commented.toml").write_text(f"# looked at in May\n{words}", encoding="utf-8")
+    said = redrive("replay", refund, *AGENT, "--policy", "commented.toml")
+    assert said == (0, "changed parts  policy\nrefund-1  same · 24 events\n", "")
+
+
+def test_a_run_without_a_program_cannot_be_replayed(redrive: Redrive, refund: str) -> None:
+    """Never from a name in the log."""
+    said = redrive("replay", refund)
+    assert said.code == 3
+    assert said.out == "refund-1  cannot replay · no program for agent 'refund-desk'; give --agent\n"
+
+
+def test_all_runs_in_one_summary(redrive: Redrive, refund: str, incident: str, snapshot: SnapshotAssertion) -> None:
+    """With --all, --agent is the program of its own runs, and the others have theirs."""
+    assert redrive("replay", "--all", *AGENT) == snapshot
+    data = json.loads(redrive("replay", "--all", *AGENT, "--json").out)
+    assert data["outcomes"] == {"same": 2}
+    assert [report["run_id"] for report in data["reports"]] == [refund, incident]
+
+
+def test_what_is_not_there_in_full_is_counted_and_fails_nothing(redrive: Redrive, incident: str) -> None:
+    """A view-only import cannot be driven, and nobody asked for it by name."""
+    source = Source(format="lost", sha256="0" * 64, grade="view-only")
+    log = SqliteLog("redrive.db")
+    started = RunStarted(goal="", agent="lost", nonce="n", contract=Terms(), rules=0, source=source)
+    log.append("lost-1", [record("lost-1", 1, event=started)], expected=0)
+    log.close()
+    said = redrive("replay", "--all")
+    assert said.code == 0
+    assert said.out.endswith("2 runs: 1 same · 1 not replayable (view-only)\n")
+
+
+def test_of_several_the_first_that_parts_is_explained(redrive: Redrive, incident: str, folder: Path) -> None:
+    """One line a run, then one explanation, then the summary."""
+    assert redrive("export", incident, "-o", "one.jsonl").code == 0
+    said = redrive("replay", incident, "one.jsonl", "--policy", "stricter.toml")
+    assert said.code == 1
+    assert said.out.count("another verdict at 12") == 1
+    assert said.out.endswith("2 runs: 2 diverged\n")
+
+
+def test_a_report_for_a_program(redrive: Redrive, incident: str) -> None:
+    """Recorded and replayed values under their pointers; a side without a value has no key."""
+    data = json.loads(redrive("replay", incident, "--policy", "stricter.toml", "--json").out)
+    (report,) = data["reports"]
+    assert (report["outcome"], report["changed_parts"]) == ("diverged", ["policy"])
+    flip = report["divergences"][1]["differences"]
+    assert flip[0] == {"pointer": "/verdict", "recorded": "allow", "replayed": "deny"}
+    assert [key for key in flip[3] if key != "pointer"] == ["replayed"]
+
+
+def test_a_recording_that_was_cut_cannot_be_replayed(redrive: Redrive, incident: str, folder: Path) -> None:
+    """The appends that are whole are shown, and what is missing is said."""
+    lines = redrive("export", incident).out.splitlines(keepends=True)
+    (folder / "cut.jsonl").write_text("".join(lines[:10]), encoding="utf-8")
+    assert redrive("replay", "cut.jsonl").code == 3
+    shown = redrive("show", "cut.jsonl")
+    assert shown.code == 1
+    assert f"{incident}: position 10: missing, 25 records were written" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([], "name runs, or --all, but not both"),
+        (["x", "--all"], "name runs, or --all, but not both"),
+        (["openai", "--policy", "no.toml"], "no.toml: No such file or directory"),
+        (["openai", "--policy", "incident.json"], "incident.json:1: not TOML: "),
+        (["openai", "--agent", "refund_desk"], "'refund_desk': an agent is named MODULE:ATTR"),
+        (["openai", "--agent", "no_such:x"], "'no_such:x': no module 'no_such'"),
+        (["openai", "--agent", "broken:x"], "broken:x: ZeroDivisionError: division by zero ("),
+        (["nobody"], "run 'nobody': no run has this id, or begins with it"),
+    ],
+)
+def test_a_bad_request_is_told_in_one_line(
+    redrive: Redrive, incident: str, folder: Path, arguments: list[str], problem: str
+) -> None:
+    """Exit code 2, and nothing on stdout."""
+    (folder / "broken.py").write_text("1 / 0\n", encoding="utf-8")
+    said = redrive("replay", *arguments)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith(f"redrive: {problem}")
+    assert said.err.count("\n") == 1
+
+
+def test_a_prefix_of_several_runs_names_some_of_them(redrive: Redrive, folder: Path) -> None:
+    """At most a few: the line stays a line."""
+    log = SqliteLog("redrive.db")
+    for number in range(9):
+        log.append(f"run-{number}", [record(f"run-{number}", 1)], expected=0)
+    log.append("run-1@notes", [record("run-1@notes", 1)], expected=0)
+    log.close()
+    said = redrive("replay", "run-")
+    assert said.err == ("redrive: run 'run-': more than one run begins with it: run-0, run-1, run-2, run-3, run-4, …\n")
+    assert redrive("show", "run-1").code == 0, "a whole id is no prefix"
+
+
+def test_an_id_that_is_a_file_too_is_the_run(redrive: Redrive, incident: str, folder: Path) -> None:
+    """What the log holds comes first; a file is meant where there is no such run."""
+    shutil.copyfile("incident.json", incident)
+    assert redrive("replay", incident).code == 0
+    assert redrive("replay", f"./{incident}").err == f"redrive: {incident}:1: not a Redrive recording\n"
+
+
+def test_a_file_with_two_runs_is_two_runs_or_none(redrive: Redrive, folder: Path) -> None:
+    """Where one is wanted, the runs that are in it are named."""
+    log = MemoryLog()
+    for run_id in ("a", "b"):
+        log.append(run_id, [record(run_id, 1)], expected=0)
+    with (folder / "two.jsonl").open("wb") as file:
+        write_portable(log, ["a", "b"], file)
+    assert redrive("show", "two.jsonl").err == "redrive: two.jsonl: one run is wanted, and it holds 2: a, b\n"
+    assert redrive("verify", "two.jsonl").out == "2 events of 2 streams: each is as it was written\n"
+
+
+def test_the_public_replay_agrees(refund: str) -> None:
+    """What the command prints is what the library reports."""
+    run = rd.Run(refund, log := SqliteLog("redrive.db"), state=None)  # type: ignore[arg-type]
+    assert rd.replay(run, agent=agent).outcome == "same"
+    log.close()

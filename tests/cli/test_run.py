@@ -1,0 +1,133 @@
+"""`run`: an agent set upon a goal, interrupted, and taken up again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redrive_events import LeaseGranted, ObservationReceived, SqliteLog
+from tests.cli.conftest import ROOT, Redrive
+
+SLOW = '''
+from pathlib import Path
+import time
+import redrive as rd
+
+@rd.tool(effect="read", timeout="60s")
+def look(n: int) -> str:
+    """Look."""
+    with Path("asked.txt").open("a") as file:
+        file.write(f"{n}\\n")
+    if n == 2 and not Path("go").exists():
+        time.sleep(60)
+    return f"seen {n}"
+
+def script(turn, request):
+    return rd.reply("", rd.use("look", n=turn)) if turn < 3 else "done"
+
+agent = rd.Agent("looker", "1", rd.Contract(tools={"look": {}}), tools=[look], model=rd.ScriptedModel(script))
+'''
+RUN = ["run", "looker:agent", "--goal", "look", "--run-id", "x"]
+
+
+@pytest.fixture
+def looking(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run of an agent that has seen one thing and waits for the second."""
+    (folder / "looker.py").write_text(SLOW, encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "redrive", *RUN], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    asked = folder / "asked.txt"
+    until = time.monotonic() + 30
+    while not (asked.exists() and "2\n" in asked.read_text()) and time.monotonic() < until:
+        time.sleep(0.02)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_run_prints_its_status_and_answer(redrive: Redrive, folder: Path) -> None:
+    """Exit code 0: it succeeded; the same command again only says so."""
+    command = ["run", "refund_desk:agent", "--goal", "Refund ord_123", "--principal", "ana", "--run-id", "r-1"]
+    assert redrive(*command) == (0, "r-1  succeeded\nRefunded 4900 cents.\n", "")
+    assert redrive(*command) == (0, "r-1  succeeded\nRefunded 4900 cents.\n", "")
+    said = json.loads(redrive(*command, "--json").out)
+    assert said["facts"] == {"iban": "DE89 3704 0044 0532 0130 00", "refunded": 4900}
+
+
+def test_an_end_of_another_kind_is_a_finding(redrive: Redrive, folder: Path) -> None:
+    """Exit code 1, with the reason where there is no answer."""
+    (folder / "mute.py").write_text(
+        "import redrive as rd\nagent = rd.Agent('mute', '1', rd.Contract(tools={}), model=rd.ScriptedModel([]))\n",
+        encoding="utf-8",
+    )
+    said = redrive("run", "mute:agent", "--goal", "speak", "--run-id", "m-1")
+    assert said == (1, "m-1  failed\nmodel: unavailable\n", "")
+
+
+def test_an_id_is_not_taken_twice(redrive: Redrive, refund: str) -> None:
+    """Another goal under the same id is refused."""
+    said = redrive("run", "refund_desk:agent", "--goal", "Refund ord_999", "--run-id", refund)
+    assert said == (2, "", "redrive: run refund-1: the id is taken by a run of another agent or goal\n")
+
+
+def test_a_killed_run_goes_on_from_its_log(redrive: Redrive, folder: Path, looking: subprocess.Popen[str]) -> None:
+    """The same command again: what was observed is not asked again."""
+    os.kill(looking.pid, signal.SIGKILL)
+    looking.wait()
+    (folder / "go").touch()
+    sys.path[:] = [one for one in sys.path if one != str(folder)]
+    assert subprocess.run([sys.executable, "-m", "redrive", *RUN], check=True, capture_output=True).stdout == (
+        b"x  finished\ndone\n"
+    )
+    assert (folder / "asked.txt").read_text() == "1\n2\n2\n"
+    log = SqliteLog("redrive.db")
+    events = [record.event for record in log.read("x")]
+    log.close()
+    assert sum(isinstance(event, LeaseGranted) for event in events) == 2
+    assert sum(isinstance(event, ObservationReceived) for event in events) == 2
+    assert redrive("verify").code == 0
+    assert redrive("replay", "x", "--agent", "looker:agent").out.startswith("x  same")
+
+
+def test_an_interrupted_run_can_go_on(folder: Path, looking: subprocess.Popen[str]) -> None:
+    """Ctrl-C ends the command with 130 and one line that says how to go on."""
+    looking.send_signal(signal.SIGINT)
+    out, err = looking.communicate(timeout=20)
+    assert (looking.returncode, out) == (130, "")
+    assert err == "redrive: run x is not finished; --run-id x goes on with it\n"
+
+
+def test_a_run_that_another_worker_holds_is_refused(folder: Path, redrive: Redrive) -> None:
+    """In one line, after waiting for the lease once."""
+    (folder / "looker.py").write_text(SLOW, encoding="utf-8")
+    (folder / "go").touch()
+    log = SqliteLog("redrive.db")
+    log.hold("x", "somebody", ttl_s=0.5)
+    command = [sys.executable, "-m", "redrive", *RUN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 30
+        while process.poll() is None and time.monotonic() < until:
+            log.hold("x", "somebody", ttl_s=0.5)
+            time.sleep(0.05)
+        out, err = process.communicate()
+    log.close()
+    assert (process.returncode, out) == (2, "")
+    assert err == "redrive: run x is driven by another worker (somebody)\n"
+
+
+def test_the_scenario_of_the_login_redirect(redrive: Redrive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An example of another dialect, by its name."""
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    said = redrive("run", "login_redirect:agent", "--goal", "Find out why; change nothing.")
+    assert said.code == 0
+    assert "'return_to'" in said.out
+    assert "'next_path'" in said.out

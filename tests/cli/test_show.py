@@ -1,0 +1,99 @@
+"""`show` and `runs`: what people read first."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from redrive_events import LeaseGranted, ModelReplied, Record, RunStarted, SqliteLog, Terms, Text, Thinking
+from tests.cli.conftest import Redrive
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+ESCAPES = "\x1b[31mred\x1b[0m \x9b2J \u202eback\u2066 two\nlines 王芳"
+
+
+def written(*events: RunStarted | LeaseGranted | ModelReplied) -> None:
+    """A log with one run of these inputs, and nothing that follows from them."""
+    log = SqliteLog("redrive.db")
+    for position, event in enumerate(events, start=1):
+        record = Record(run_id="run-1", position=position, at=NOON, cause=0, left=0, event=event)
+        log.append("run-1", [record], expected=position - 1)
+    log.close()
+
+
+def test_a_live_run_is_told_event_by_event(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
+    """Times at the inputs, calls with arguments, verdicts with their rule, facts, the end with its answer."""
+    assert redrive("show", "refund") == snapshot
+
+
+def test_an_imported_run_has_no_times(redrive: Redrive, incident: str, snapshot: SnapshotAssertion) -> None:
+    """A trace without a clock shows none, and says what it lacks."""
+    assert redrive("show", incident) == snapshot
+
+
+@pytest.mark.parametrize("position", [8, 12, 24])
+def test_the_state_after_an_event(redrive: Redrive, refund: str, snapshot: SnapshotAssertion, position: int) -> None:
+    """What was known, open, used up and said at that moment."""
+    assert redrive("show", refund, "--at", str(position)) == snapshot
+
+
+def test_the_state_for_a_program(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
+    """The same as one JSON document, with its units in the names."""
+    said = redrive("show", refund, "--at", "12", "--json")
+    assert json.loads(said.out) == snapshot
+
+
+def test_a_timeline_for_a_program(redrive: Redrive, refund: str) -> None:
+    """One object an event, each with the event itself."""
+    shown = json.loads(redrive("show", refund, "--json").out)
+    assert (shown["status"], shown["answer"]) == ("succeeded", "Refunded 4900 cents.")
+    assert [moment["position"] for moment in shown["timeline"]] == list(range(1, 25))
+    assert shown["timeline"][-1]["event"]["event"] == shown["timeline"][-1]["kind"] == "run_ended"
+
+
+def test_a_position_behind_the_end_is_refused(redrive: Redrive, refund: str) -> None:
+    """The last one is named."""
+    said = redrive("show", refund, "--at", "99")
+    assert said == (2, "", "redrive: run refund-1: it has no event 99; the last one is 24\n")
+
+
+def test_thoughts_are_shown_only_when_asked_for(redrive: Redrive, folder: Path) -> None:
+    """Neither in words nor as data."""
+    thinking = ModelReplied(content=(Thinking(text="a hidden thought", signature="s"), Text(text="hello")))
+    written(RunStarted(goal="", agent="a", nonce="n", contract=Terms(), rules=0), thinking)
+    for more in ([], ["--json"], ["--at", "2"], ["--at", "2", "--json"]):
+        assert "hidden" not in redrive("show", "run-1", *more).out
+    for more in ([], ["--json"], ["--at", "2", "--json"]):
+        assert "hidden" in redrive("show", "run-1", "--thoughts", *more).out
+
+
+def test_no_log_commands_a_terminal(redrive: Redrive, folder: Path) -> None:
+    """Escape sequences and turned writing come out as signs that do nothing, and lines stay lines."""
+    written(
+        RunStarted(goal=ESCAPES, agent=ESCAPES, nonce="n", contract=Terms(), rules=0), ModelReplied(content=ESCAPES)
+    )
+    for command in (["show", "run-1"], ["runs"], ["sql", "select goal from runs"], ["show", "run-1", "--at", "2"]):
+        said = redrive(*command)
+        assert said.code == 0
+        assert not set(said.out) & set("\x1b\x9b\u202e\u2066")
+        assert "王芳" in said.out
+
+
+def test_the_list_of_runs(redrive: Redrive, refund: str, incident: str, snapshot: SnapshotAssertion) -> None:
+    """The latest first; what has no clock has no time."""
+    assert redrive("runs") == snapshot
+    assert redrive("runs", "-n", "1") == snapshot
+    first, second = json.loads(redrive("runs", "--json").out)
+    assert (first["run_id"], first["grade"], first["started"]) == (incident, "full", None)
+    assert (second["run_id"], second["status"], second["steps"]) == (refund, "succeeded", 3)
+
+
+def test_columns_are_as_wide_as_what_is_seen(redrive: Redrive, folder: Path) -> None:
+    """A Chinese character takes two cells."""
+    rows = "select * from (values ('王芳', 1), ('ana', 2)) as t(name, n) order by n"
+    written(RunStarted(goal="", agent="a", nonce="n", contract=Terms(), rules=0))
+    assert redrive("sql", rows).out.splitlines()[:3] == ["name  n", "王芳  1", "ana   2"]
