@@ -234,7 +234,7 @@ def test_no_budget(written: dict[str, Any], problem: str) -> None:
         ({"attempts": 0}, "contract.attempts: must be more than 0"),
         ({"on_denied": "ask"}, "contract.on_denied: must be 'block' or 'tell'"),
         ({"dialogue": 1}, "contract.dialogue: must be true or false"),
-        ({"view": "all"}, "contract.view: no such view 'all'; there are chat, facts"),
+        ({"view": "all"}, "contract.view: no such view 'all'; there are chat, recorded, facts"),
         (
             {"goal": "Refund it"},
             "contract.goal: no such field; there are tools, exclude, done, answer, budget, quotas, attempts, "
