@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TypeAlias, TypeVar
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from rich.console import Console
 from rich.text import Text
 
 from redrive_events import Json, canonical
 from redrive_projections import one_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 T = TypeVar("T")
 Cell: TypeAlias = Text | str
@@ -29,12 +32,12 @@ class _Screen(Console):
         raise BrokenPipeError
 
 
-def say(*lines: Cell) -> None:
-    """Print lines on stdout; colours, and a cut at the right edge, only on a terminal."""
+def say(*lines: Cell, whole: bool = False) -> None:
+    """Print lines on stdout; colours, and a cut at the right edge unless they are to stay ``whole``, on a terminal."""
     console = _Screen(highlight=False)
     for line in lines:
         text = Text(line) if isinstance(line, str) else line
-        if console.is_terminal:
+        if console.is_terminal and not whole:
             text = text.copy()
             text.truncate(console.width, overflow="ellipsis")
         console.print(text, soft_wrap=True, markup=False)
@@ -86,14 +89,21 @@ def counting(what: str, *, total: int | None = None) -> Iterator[Callable[[str, 
     if not (sys.stdout.isatty() and sys.stderr.isatty()):
         yield lambda _, __: None
         return
-    from rich.progress import Progress
-
     begun = time.monotonic()
-    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
-        task = progress.add_task(what, total=total)
+    with ExitStack() as stack:
+        shown: list[tuple[Progress, TaskID]] = []
 
         def told(name: str, done: int) -> None:
-            if time.monotonic() - begun > PATIENCE_S:
-                progress.update(task, completed=done, description=f"{what} {name}".strip(), refresh=True)
+            if not shown and time.monotonic() - begun > PATIENCE_S:
+                shown.append(_bar(stack, what, total))
+            for progress, task in shown:
+                progress.update(task, completed=done, description=f"{what} {name}".strip())
 
         yield told
+
+
+def _bar(stack: ExitStack, what: str, total: int | None) -> tuple[Progress, TaskID]:
+    from rich.progress import Progress
+
+    progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+    return progress, progress.add_task(what, total=total)

@@ -36,7 +36,7 @@ def demo() -> None:
         _tell("Everything but the inputs can be computed again, offline, and comes out the same.")
         _step(f"redrive replay {RUN}", lambda: replay([RUN], log=LOG))
         _tell("What if a stricter policy had been in force?")
-        _step("cat stricter.toml", lambda: say(Path("stricter.toml").read_text(encoding="utf-8").rstrip()))
+        _step("cat stricter.toml", lambda: say(*Path("stricter.toml").read_text(encoding="utf-8").splitlines()))
         _step(
             f"redrive replay {RUN} --policy stricter.toml",
             lambda: replay([RUN], policy=Path("stricter.toml"), log=LOG),
@@ -53,11 +53,11 @@ def _lay_out(folder: Path) -> None:
 
 
 def _tell(sentence: str) -> None:
-    say(Text(sentence, style="italic"), "")
+    say(Text(sentence, style="italic"), "", whole=True)
 
 
 def _step(command: str, does: Callable[[], object]) -> None:
     """Print a command, and do what it does."""
-    say(Text(f"$ {command}", style="bold cyan"))
+    say(Text(f"$ {command}", style="bold cyan"), whole=True)
     does()
     say("")

@@ -15,6 +15,7 @@ from redrive_engine.live.surroundings import mint
 from redrive_projections import one_line
 
 FINE = ("succeeded", "finished")
+LINE_CHARS_MAX = 100_000
 
 
 def run(
@@ -46,5 +47,5 @@ def run(
     else:
         end = done.state.end
         words = done.answer if done.answer is not None else (end.reason if end else "")
-        say(f"{called}  {done.status}", *([one_line(words, 4000)] if words else []))
+        say(f"{called}  {done.status}", *(one_line(line, LINE_CHARS_MAX) for line in words.splitlines()), whole=True)
     return 0 if done.status in FINE else 1

@@ -43,7 +43,8 @@ def show(
         say_json(_data(state, records, remarks, thoughts=thoughts) | {"problem": recording.problem})
     else:
         clock = state.started.clock if state.started else "none"
-        say(*columns((Text(name, style="dim"), one_line(value)) for name, value in _head(state, remarks) if value), "")
+        head = ((Text(name, style="dim"), one_line(value)) for name, value in _head(state, remarks) if value)
+        say(*columns(head), "", whole=True)
         say(*spelled(timeline(records, thoughts=thoughts), len(records), clock=clock))
     return warn(recording.problem) if recording.problem else 0
 
