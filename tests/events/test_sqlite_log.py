@@ -222,6 +222,24 @@ def test_people_can_read_the_tables(path: Path) -> None:
         assert db.execute(query).fetchall() == [("run", 1, "message_received")]
 
 
+@pytest.mark.usefixtures("log")
+def test_the_tables_are_those_of_the_format_document(path: Path) -> None:
+    """Whoever writes another reader has nothing else to go by."""
+    text = (ROOT / "events" / "FORMAT.md").read_text(encoding="utf-8")
+    told = text.partition("```sql\n")[2].partition("```")[0]
+
+    def columns(db: sqlite3.Connection) -> list[tuple[object, ...]]:
+        query = (
+            "SELECT t.name, c.name, c.type, c.pk, c.hidden FROM pragma_table_list t JOIN pragma_table_xinfo(t.name) c"
+        )
+        return sorted(db.execute(query + " WHERE t.name NOT LIKE 'sqlite%'").fetchall())
+
+    with closing(sqlite3.connect(path)) as made, closing(sqlite3.connect(":memory:")) as documented:
+        documented.executescript(told)
+        assert columns(made) == columns(documented)
+        assert len(columns(made)) == 16
+
+
 CHANGES = {
     "another byte": (
         "UPDATE events SET line = cast(replace(line, 'user', 'uses') AS BLOB) WHERE position = 4",

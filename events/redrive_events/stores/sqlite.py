@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from redrive_events.stores.sealing import UNBEGUN, Sealed, Tip, granted, sealed,
 
 PAGE = 512
 BUFFER = 2_048
+ROWS = 64
 POSITION_MAX = 0xFFFF_FFFF
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,6 +33,8 @@ _BEHIND = """
     WHERE run_id = ? ORDER BY id LIMIT ?"""
 _LINES = "SELECT id & 0xFFFFFFFF, events.digest, CAST(line AS BLOB)" + _BEHIND
 _RECORDS = "SELECT id & 0xFFFFFFFF, line" + _BEHIND
+_INSERT = "INSERT INTO events (id, digest, line) VALUES (?, ?, ?)"
+_INSERT_ROWS = _INSERT + ", (?, ?, ?)" * (ROWS - 1)
 _ALL = """
     SELECT last_offset - last_id + id AS offset, run_id, events.position, line
     FROM appends CROSS JOIN events ON id > last_id - min(count, last_offset - ?) AND id <= last_id
@@ -201,7 +205,11 @@ class _Pending:
         self._appends.append((self._offset, last, count))
 
     def _write_events(self) -> None:
-        self._db.executemany("INSERT INTO events (id, digest, line) VALUES (?, ?, ?)", self._events)
+        # Most of the time of a row is the statement's own, so many rows share one.
+        odd = len(self._events) % ROWS
+        self._db.executemany(_INSERT, self._events[:odd])
+        for start in range(odd, len(self._events), ROWS):
+            self._db.execute(_INSERT_ROWS, tuple(chain.from_iterable(self._events[start : start + ROWS])))
         self._db.executemany("INSERT INTO appends VALUES (?, ?, ?)", self._appends)
         self._events.clear()
         self._appends.clear()
