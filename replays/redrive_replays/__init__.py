@@ -1,5 +1,6 @@
 """Recorded runs, driven again: strict replay, where and why it parts, and traces of other tools as recordings."""
 
+from redrive_replays.asked import asked_at
 from redrive_replays.difference import ABSENT, Difference
 from redrive_replays.programs import program_for
 from redrive_replays.recording import Recording, recording_of, replay
@@ -16,6 +17,7 @@ __all__ = [
     "Report",
     "Script",
     "appends",
+    "asked_at",
     "program_for",
     "recording_of",
     "replay",

@@ -10,7 +10,7 @@ import msgspec
 from redrive_engine.program import permissive
 from redrive_events import ModelAsked, ModelReplied, Opaque, Record, RunStarted, blocks_of, calls_of, text_of
 from redrive_projections import Message, request_digest
-from redrive_replays.asked import asked_at
+from redrive_replays import asked_at
 
 # role, words, other parts, calls (id, name, arguments), the call that is answered
 Line = tuple[str, str, int, list[tuple[str, str, str]], str]

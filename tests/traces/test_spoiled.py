@@ -145,6 +145,24 @@ def test_a_recording_goes_in_under_its_own_ids(tmp_path: Path) -> None:
         log.close()
 
 
+def test_a_recording_that_is_cut_off_goes_in_as_far_as_it_goes(tmp_path: Path) -> None:
+    """Whole appends only, and it is told what is missing; the whole file later adds the rest."""
+    first, log = MemoryLog(), MemoryLog()
+    runs = import_file(HERE / "chat-batch.json", first).runs
+    file = tmp_path / "run.jsonl"
+    with file.open("wb") as out:
+        write_portable(first, runs, out)
+    data = file.read_bytes()
+    file.write_bytes(data[: len(data) // 2])
+    report = import_file(file, log)
+    assert (report.added, len(report.diagnostics)) == (len(report.runs), 1)
+    assert set(report.runs) < set(runs)
+    assert replay(recording_of(log, report.runs[-1])).same
+    file.write_bytes(data)
+    assert import_file(file, log).runs == runs
+    assert list(log.runs()) == list(first.runs())
+
+
 def test_a_recording_that_was_changed_is_refused(tmp_path: Path) -> None:
     """One byte, and nothing of it is kept; a later version is told as such."""
     first, log = MemoryLog(), MemoryLog()

@@ -31,7 +31,7 @@ _SETTINGS: Final = PARAMETERS | {"model", "tools", "functions", "kwargs"}
 SIDE_BY_SIDE_MAX: Final = 16
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Exchange:
     """A list of messages with what stands around it: the request's settings, the response, and the rest.
 

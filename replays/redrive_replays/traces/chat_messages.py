@@ -52,7 +52,9 @@ def said_of(message: Mapping[str, Json], meta: Meta = NO_META) -> Said:
     """
     role = message["role"]
     content = message.get("content")
-    extras = {key: value for key, value in message.items() if key not in _READ and value is not None and value != []}
+    extras: dict[str, Json] = {}
+    if not message.keys() <= _READ:
+        extras = {key: one for key, one in message.items() if key not in _READ and one is not None and one != []}
     if role == ASSISTANT:
         return Said(role, _replied(message, content, extras), meta=meta, extras=extras)
     name = message.get("name")

@@ -38,6 +38,8 @@ def import_recording(path: Path, log: EventLog, progress: Progress | None = None
         raise BadInput(f"the log has another run {error.run_id!r}", place=str(path)) from error
     except (BrokenChain, UnknownEvent) as error:
         raise BadInput(str(error), place=str(path)) from error
+    # Of a file that is cut off, the last runs may not be there.
+    report.runs = [run_id for run_id in report.runs if log.head(run_id).position]
     report.added = sum(log.head(run_id).position > before[run_id] for run_id in report.runs)
     if portable.torn:
         report.diagnostics.append(Diagnostic(portable.torn))
