@@ -13,13 +13,6 @@ from redrive_projections import Fact, RunState, called_as, left, limits, missing
 
 UNITS: Mapping[Dimension, str] = {"wall_time": "ms", "cost": "micros"}
 
-_TOLD: Mapping[Dimension, str] = {
-    "steps": "{} steps",
-    "tokens": "{} tokens",
-    "wall_time": "{} s",
-    "tool_calls": "{} tool calls",
-    "cost": "{} {currency}",
-}
 _PER: Mapping[Dimension, int] = {"wall_time": 1000, "cost": 1_000_000}
 
 
@@ -73,7 +66,8 @@ def _budget(state: RunState) -> Iterator[str]:
         limit = allowed[name]
         if value or limit is not None:
             of = "" if limit is None else f" of {_amount(name, limit)}"
-            yield _TOLD[name].format(_amount(name, value) + of, currency=state.terms.budget.currency)
+            unit = {"wall_time": " s", "cost": f" {state.terms.budget.currency}"}.get(name, "")
+            yield f"{name.replace('_', ' ')} {_amount(name, value)}{of}{unit}"
 
 
 def _amount(name: Dimension, value: int) -> str:

@@ -55,7 +55,7 @@ def test_help_loads_no_library_that_it_does_not_need() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["shwo"], "No such command 'shwo'. Did you mean 'show'?"),
+        (["verif"], "No such command 'verif'. Did you mean 'verify'?"),
         (["show"], "Missing argument 'RUN'."),
         (["--nope"], "No such option: --nope"),
         (["sql", "select 1", "--format", "xml"], "Invalid value for '--format'"),
