@@ -9,8 +9,7 @@ from pathlib import Path
 
 from redrive_engine.agent import Agent, Run
 from redrive_engine.policy import Policy
-from redrive_events import BrokenChain, CannotReplay, EventLog, Head, Record, RunStarted, UnknownEvent, checked
-from redrive_events.codec import decode_all
+from redrive_events import BrokenChain, CannotReplay, EventLog, Head, Record, RunStarted, UnknownEvent, checked, decode
 from redrive_replays.programs import program_for
 from redrive_replays.replayer import replay_records
 from redrive_replays.report import Report
@@ -30,8 +29,9 @@ def recording_of(log: EventLog, run_id: str, *, head: Head | None = None) -> Rec
     lines = checked(run_id, log.lines(run_id), head=head or log.head(run_id))
     records: list[Record] = []
     try:
-        for record in decode_all(run_id, ((stored.position, stored.line) for stored in lines)):
-            records.append(record)  # noqa: PERF402 - what was read before the error is kept
+        for stored in lines:
+            record = decode(stored.line, run_id=run_id, position=stored.position)
+            records.append(record)  # noqa: PERF401 - what was read before an error is kept
     except (BrokenChain, UnknownEvent) as error:
         return Recording(run_id, records, str(error))
     return Recording(run_id, records)
