@@ -31,7 +31,7 @@ def recording_of(log: EventLog, run_id: str, *, head: Head | None = None) -> Rec
     try:
         for stored in lines:
             record = decode(stored.line, run_id=run_id, position=stored.position)
-            records.append(record)  # noqa: PERF401 - what was read before an error is kept
+            records.append(record)
     except (BrokenChain, UnknownEvent) as error:
         return Recording(run_id, records, str(error))
     return Recording(run_id, records)
