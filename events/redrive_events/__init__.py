@@ -1,7 +1,7 @@
 """What can happen in a run, its bytes, and the append-only log that keeps it."""
 
 from redrive_events.chain import START, checked, link
-from redrive_events.codec import arguments_of, canonical, decode, decode_all, digest, encode, parse_json
+from redrive_events.codec import arguments_of, canonical, decode, decode_all, decode_page, digest, encode, parse_json
 from redrive_events.content import (
     Block,
     Content,
@@ -60,6 +60,7 @@ from redrive_events.vocabulary import (
     Grade,
     Input,
     LeaseGranted,
+    Lineage,
     MessageReceived,
     ModelAsked,
     ModelFailed,
@@ -132,6 +133,7 @@ __all__ = [
     "LeaseGranted",
     "LeaseHeld",
     "Limits",
+    "Lineage",
     "LogProblem",
     "LogUnusable",
     "MemoryLog",
@@ -186,6 +188,7 @@ __all__ = [
     "checked",
     "decode",
     "decode_all",
+    "decode_page",
     "digest",
     "encode",
     "is_portable",

@@ -51,6 +51,13 @@ class Source(_Data, frozen=True):
     missing: tuple[str, ...] = ()
 
 
+class Lineage(_Data, frozen=True):
+    """The run, and the call in it, by which this run was begun; call 0 where it is not known."""
+
+    run_id: str
+    call: int = 0
+
+
 class Usage(_Data, frozen=True):
     """Tokens of one reply; ``input`` is without the cached ones, ``reasoning`` is contained in ``output``."""
 
@@ -116,6 +123,7 @@ class RunStarted(_Event, frozen=True, tag="run_started"):
     environment: dict[str, str] = {}
     labels: dict[str, str] = {}
     source: Source | None = None
+    parent: Lineage | None = None
 
 
 class MessageReceived(_Event, frozen=True, tag="message_received"):

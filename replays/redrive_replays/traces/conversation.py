@@ -140,6 +140,7 @@ class _Telling:
     def happens(self, event: Input, said: Said | None = None) -> None:
         """One more input; what else the source has on it stands beside the run."""
         self.trace.inputs.append(event)
+        self.trace.times.append(said.at if said is not None else None)
         if said is not None and said.extras:
             # the start of the run is the input before the first
             self.trace.remarks.append(Remark("extras", dict(said.extras), len(self.trace.inputs)))
@@ -236,4 +237,5 @@ class _Telling:
         self.trace.results += 1
         content = result.content
         size = len(content.encode()) if isinstance(content, str) else 0
-        self.happens(ObservationReceived(call=number, status="ok", content=content, size_bytes=size), result)
+        event = ObservationReceived(call=number, status=result.status, content=content, size_bytes=size)
+        self.happens(event, result)

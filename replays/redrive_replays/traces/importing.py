@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 
-from redrive_events import NOTES, BadInput, Batch, EventLog, is_portable
+from redrive_events import NOTES, BadInput, Batch, EventLog, Lineage, is_portable
 from redrive_replays.traces.reading import Material, read_bytes
 from redrive_replays.traces.recordings import import_recording
 from redrive_replays.traces.records import records_of, run_id_of
@@ -66,9 +66,14 @@ def _batches(
         lost = f": {material.diagnostics[0]}" if material.diagnostics else ""
         raise BadInput(f"no run in this {importer.name} file{lost}", place=material.name)
     several = len(traces) > 1 or traces[0].entry > 0 or material.lined
+    ids: dict[int, str] = {}
     for done, trace in enumerate(traces, start=1):
         run_id = run_id_of(importer.name, material.sha256, trace.entry if several else None)
-        records, notes = records_of(trace, run_id, format=importer.name, sha256=material.sha256)
+        parent = Lineage(run_id=ids[trace.parent[0]], call=trace.parent[1]) if trace.parent else None
+        if parent and parent.call:
+            run_id = f"{parent.run_id}/{parent.call}"
+        ids[trace.entry] = run_id
+        records, notes = records_of(trace, run_id, format=importer.name, sha256=material.sha256, parent=parent)
         report.runs.append(run_id)
         report.count_trace(trace, len(records))
         if not log.head(run_id).position:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Final
 
 from redrive_engine.program import RULES, Program
 from redrive_engine.world import Happened
-from redrive_events import INPUTS, NOTES, AnnotationMade, Record, RunStarted, Source
+from redrive_events import INPUTS, NOTES, AnnotationMade, Lineage, Record, RunStarted, Source
 from redrive_replays.script import written_down
 from redrive_replays.traces.trace import Trace
 
@@ -20,7 +21,14 @@ def run_id_of(format: str, sha256: str, entry: int | None) -> str:  # noqa: A002
     return f"{format}-{sha256[:10]}" + ("" if entry is None else f"-{entry:03d}")
 
 
-def records_of(trace: Trace, run_id: str, *, format: str, sha256: str) -> tuple[list[Record], list[Record]]:  # noqa: A002
+def records_of(
+    trace: Trace,
+    run_id: str,
+    *,
+    format: str,  # noqa: A002
+    sha256: str,
+    parent: Lineage | None = None,
+) -> tuple[list[Record], list[Record]]:
     """The records of the run, and those of its notes."""
     source = Source(
         format=format,
@@ -29,21 +37,28 @@ def records_of(trace: Trace, run_id: str, *, format: str, sha256: str) -> tuple[
         grade=trace.grade,
         missing=tuple(what if times == 1 else f"{what}: {times}" for what, times in trace.missing.items()),
     )
-    program = Program(format, "", trace.terms, prompt=tuple(trace.prompt), told=trace.told)
+    program = Program(trace.agent or format, "", trace.terms, prompt=tuple(trace.prompt), told=trace.told)
     started = RunStarted(
         goal=trace.goal,
-        agent=format,
+        agent=trace.agent or format,
         nonce=f"{sha256[:32]}-{trace.entry}",
         contract=trace.terms,
         rules=RULES,
         parts=program.parts,
-        clock="none",
+        clock=trace.clock,
         labels=trace.labels,
+        parent=parent,
         source=source,
     )
-    happened = (Happened(event, EPOCH) for event in (started, *trace.inputs))
+    times = accumulate((trace.began or next(filter(None, trace.times), EPOCH), *trace.times), _later)
+    happened = map(Happened, (started, *trace.inputs), times)
     records = written_down(program, run_id, happened)
     return records, list(_notes(trace, run_id + NOTES, records, format))
+
+
+def _later(before: datetime, at: datetime | None) -> datetime:
+    """What has no time happened when the thing before it did; a clock that went back is held."""
+    return before if at is None else max(before, at)
 
 
 def _notes(trace: Trace, stream: str, records: list[Record], source: str) -> Iterator[Record]:
@@ -51,4 +66,4 @@ def _notes(trace: Trace, stream: str, records: list[Record], source: str) -> Ite
     for position, remark in enumerate(trace.remarks, start=1):
         about = None if remark.input is None else inputs[remark.input]
         event = AnnotationMade(name=remark.name, value=remark.value, source=source, position=about)
-        yield Record(run_id=stream, position=position, at=EPOCH, cause=0, left=0, event=event)
+        yield Record(run_id=stream, position=position, at=records[0].at, cause=0, left=0, event=event)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from datetime import datetime
+from typing import Literal, NamedTuple
 
 from redrive_events import Content, Grade, Input, Json, Terms, Usage, calls_of
 
@@ -31,7 +32,8 @@ NO_TERMS = Terms()
 class Said:
     """One message of a trace; ``answers`` are the ids of the calls that a tool's message says it answers.
 
-    ``extras`` is what else the source has on it: kept beside the run.
+    ``at`` is when it was said, None where the source has no times; ``status`` is that of a result. ``extras`` is what
+    else the source has on it: kept beside the run.
     """
 
     role: str
@@ -40,6 +42,8 @@ class Said:
     name: str = ""
     last: bool = False
     meta: Meta = NO_META
+    at: datetime | None = None
+    status: Literal["ok", "error", "timeout", "cancelled", "unknown"] = "ok"
     extras: Mapping[str, Json] = field(default_factory=dict)
 
     @property
@@ -58,7 +62,11 @@ class Remark(NamedTuple):
 
 @dataclass(slots=True)
 class Trace:
-    """One recorded run: how it began, what happened to it, and what of it is missing or was inferred."""
+    """One recorded run: how it began, what happened to it, and what of it is missing or was inferred.
+
+    ``times`` are those of the inputs, None where the source has none. A run begun by another has its ``parent``: the
+    entry of that one in the same file, before this, and the number of the call (0 where it is not known).
+    """
 
     entry: int = 0
     prompt: list[Mapping[str, Json]] = field(default_factory=list)
@@ -66,6 +74,11 @@ class Trace:
     goal: str = ""
     terms: Terms = NO_TERMS
     inputs: list[Input] = field(default_factory=list)
+    times: list[datetime | None] = field(default_factory=list)
+    clock: Literal["utc", "naive", "none"] = "none"
+    agent: str = ""
+    parent: tuple[int, int] | None = None
+    began: datetime | None = None
     labels: dict[str, str] = field(default_factory=dict)
     remarks: list[Remark] = field(default_factory=list)
     missing: dict[str, int] = field(default_factory=dict)
