@@ -13,7 +13,7 @@ from typing import IO, Annotated, NamedTuple
 import msgspec
 
 from redrive_events.chain import START, checked, link
-from redrive_events.codec import decode_all, encode
+from redrive_events.codec import decode_page, encode
 from redrive_events.errors import BadInput, BrokenChain, NewerFormat, NoSuchRun
 from redrive_events.log import Batch, EventLog, Head, StoredLine
 from redrive_events.record import NOTES, check_run_id
@@ -138,11 +138,12 @@ class Portable:
             BadInput: a line is not as this program would write it, or the file cannot be read on.
         """
         for run_id, number, stored in self._appends():
-            records = list(decode_all(run_id, ((position, line) for position, _, line in stored)))
+            expected = stored[0].position - 1
+            records = list(decode_page(run_id, [line for _, _, line in stored], after=expected))
             for place, (record, (_, _, line)) in enumerate(zip(records, stored, strict=True), start=number):
                 if encode(record) != line:
                     raise self._bad("the record is not in its canonical spelling", place)
-            yield Batch(run_id, records, stored[0].position - 1)
+            yield Batch(run_id, records, expected)
 
     def _appends(self) -> Iterator[_Append]:
         self.torn = ""

@@ -30,6 +30,7 @@ from redrive_events import (
     checked,
     decode,
     decode_all,
+    decode_page,
     digest,
     encode,
     link,
@@ -216,10 +217,10 @@ def test_a_line_that_is_no_record_is_told_with_its_place(line: bytes) -> None:
     with pytest.raises(UnknownEvent, match="run run: position 7: not a known event") as caught:
         decode(line, run_id="run", position=7)
     assert (caught.value.run_id, caught.value.position) == ("run", 7)
-    reading = decode_all("run", [(6, LINE), (7, line)])
-    assert next(reading) == record("run", 1)
-    with pytest.raises(UnknownEvent, match="position 7"):
-        next(reading)
+    for reading in (decode_all("run", [(6, LINE), (7, line)]), iter(decode_page("run", [LINE, line], after=5))):
+        assert next(reading) == record("run", 1)
+        with pytest.raises(UnknownEvent, match="position 7"):
+            next(reading)
 
 
 @pytest.mark.parametrize(

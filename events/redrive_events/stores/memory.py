@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
-from redrive_events.codec import decode, decode_all, time_of
+from redrive_events.codec import decode, decode_page, time_of
 from redrive_events.log import Batch, Head, Lease, StoredLine
 from redrive_events.record import Record
-from redrive_events.stores.sealing import UNBEGUN, Tip, granted, sealed, spelled
+from redrive_events.stores.sealing import PAGE, UNBEGUN, Tip, granted, sealed, spelled
 
 
 class MemoryLog:
@@ -37,7 +38,11 @@ class MemoryLog:
 
     def read(self, run_id: str, *, after: int = 0) -> Iterator[Record]:
         """Records of the run in order, see `EventLog.read`."""
-        return decode_all(run_id, ((position, line) for position, _, line in self.lines(run_id, after=after)))
+        after = max(after, 0)
+        lines = iter([stored.line for stored in self.lines(run_id, after=after)])
+        while page := list(islice(lines, PAGE)):
+            yield from decode_page(run_id, page, after=after)
+            after += PAGE
 
     def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
         """The same records as stored bytes, see `EventLog.lines`."""

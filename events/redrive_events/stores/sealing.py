@@ -13,6 +13,9 @@ from redrive_events.errors import LeaseHeld, StaleAppend
 from redrive_events.log import Batch, Lease, check_batch
 from redrive_events.record import check_run_id
 
+# How many records are read at once.
+PAGE = 512
+
 
 class Tip(NamedTuple):
     """The end of a run: all that the next append is held against. ``at`` is the last time, as it is spelled."""

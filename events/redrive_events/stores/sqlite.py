@@ -12,13 +12,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from redrive_events.codec import decode, decode_all
+from redrive_events.codec import decode, decode_page
 from redrive_events.log import Batch, Head, Lease, StoredLine
 from redrive_events.record import Record
 from redrive_events.stores.connections import Connections
-from redrive_events.stores.sealing import UNBEGUN, Sealed, Tip, granted, sealed, spelled
+from redrive_events.stores.sealing import PAGE, UNBEGUN, Sealed, Tip, granted, sealed, spelled
 
-PAGE = 512
 BUFFER = 2_048
 ROWS = 64
 POSITION_MAX = 0xFFFF_FFFF
@@ -32,7 +31,7 @@ _BEHIND = """
     FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
     WHERE run_id = ? ORDER BY id LIMIT ?"""
 _LINES = "SELECT id & 0xFFFFFFFF, events.digest, CAST(line AS BLOB)" + _BEHIND
-_RECORDS = "SELECT id & 0xFFFFFFFF, line" + _BEHIND
+_RECORDS = "SELECT line" + _BEHIND
 _INSERT = "INSERT INTO events (id, digest, line) VALUES (?, ?, ?)"
 _INSERT_ROWS = _INSERT + ", (?, ?, ?)" * (ROWS - 1)
 _ALL = """
@@ -82,13 +81,21 @@ class SqliteLog:
 
     def read(self, run_id: str, *, after: int = 0) -> Iterator[Record]:
         """Records of the run in order, see `EventLog.read`."""
-        for page in self._pages(_RECORDS, run_id, after):
-            yield from decode_all(run_id, page)
+        after = max(after, 0)
+        more = True
+        while more:
+            lines = [line for (line,) in self._rows(_RECORDS, min(after, POSITION_MAX), run_id, PAGE)]
+            for record in decode_page(run_id, lines, after=after):
+                yield record
+            if more := len(lines) == PAGE:
+                after = max(after + PAGE, record.position)  # further only where somebody took a line out
 
     def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
         """The same records as stored bytes, see `EventLog.lines`."""
-        for page in self._pages(_LINES, run_id, after):
+        after = max(after, 0)
+        while page := self._rows(_LINES, min(after, POSITION_MAX), run_id, PAGE):
             yield from map(StoredLine._make, page)
+            after = page[-1][0]
 
     def read_all(self, *, after: int = 0) -> Iterator[tuple[int, Record]]:
         """All records of all runs, see `EventLog.read_all`."""
@@ -124,15 +131,6 @@ class SqliteLog:
     def close(self) -> None:
         """Let go of the file; a thread that is reading or writing finishes first."""
         self._connections.close()
-
-    def _pages(self, query: str, run_id: str, after: int) -> Iterator[list[tuple[Any, ...]]]:
-        after = max(after, 0)
-        page = self._rows(query, min(after, POSITION_MAX), run_id, PAGE)
-        yield page
-        while len(page) == PAGE:
-            after = page[-1][0]
-            page = self._rows(query, min(after, POSITION_MAX), run_id, PAGE)
-            yield page
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """A whole page at once: no cursor stays open while the caller works, and each page is one moment of the log."""
@@ -216,4 +214,4 @@ class _Pending:
 
     def _stored(self, run_id: str, after: int, count: int) -> list[bytes]:
         self._write_events()
-        return [line for _, line in self._db.execute(_RECORDS, (after, run_id, count)).fetchall()]
+        return [line for (line,) in self._db.execute(_RECORDS, (after, run_id, count)).fetchall()]
