@@ -8,10 +8,12 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+if TYPE_CHECKING:
+    from typer import Typer
 
+GENERAL = ("--help", "-h", "--version")
 FINE, FOUND, REFUSED, NO_REPLAY, INTERRUPTED = 0, 1, 2, 3, 130
 
 # What each verb is for, so that the list of them is shown without loading any; the rest of its help is with the verb.
@@ -28,11 +30,22 @@ VERBS = {
 }
 MODULES = {"import": "bring"}  # a module cannot be called `import`
 
-ABOUT = """Record agent runs as immutable events, rebuild them from those alone, and drive them again to the byte.
+HELP = """\
+Usage: redrive VERB [ARGUMENTS]...
+
+Record agent runs as immutable events, rebuild them from those alone, and
+drive them again to the byte.
+
+Verbs:
+{verbs}
+
+Options:
+  --help     With a verb: what it does, and its options.
+  --version  Show the version.
 
 The log is the file that --log or REDRIVE_LOG names, else redrive.db.
+Exit codes: 0 fine, 1 a finding, 2 a bad request or input, 3 cannot be replayed.
 """
-CODES = "Exit codes: 0 fine, 1 a finding, 2 a bad request or input, 3 cannot be replayed."
 
 
 class _NobodyReads(Exception):
@@ -44,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _speak_utf8()
     try:
-        code = _app(arguments)(arguments, standalone_mode=False, prog_name="redrive")
+        code = _general(arguments[:1]) if not arguments or arguments[0] in GENERAL else _particular(arguments)
         sys.stdout.flush()
     except (BrokenPipeError, _NobodyReads):
         _close_stdout()
@@ -53,22 +66,37 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except _ours() as error:
         return _told(error)
-    return int(code or FINE)
+    return code
 
 
-def _app(arguments: Sequence[str]) -> typer.Typer:
+def _general(option: Sequence[str]) -> int:
+    """Help and version: they load nothing, not even what reads a command line."""
+    if option == ["--version"]:
+        from importlib.metadata import version
+
+        print(f"redrive {version('redrive')}")
+    else:
+        print(HELP.format(verbs="\n".join(f"  {verb:7} {caption}" for verb, caption in VERBS.items())), end="")
+    return FINE
+
+
+def _particular(arguments: Sequence[str]) -> int:
+    return int(_app(arguments)(arguments, standalone_mode=False, prog_name="redrive") or FINE)
+
+
+def _app(arguments: Sequence[str]) -> Typer:
     """The verbs; only the one that is asked for is loaded."""
-    app = typer.Typer(
-        help=ABOUT, epilog=CODES, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
-    )
-    app.callback(invoke_without_command=True)(_bare)
-    wanted = next((argument for argument in arguments if not argument.startswith("-")), "")
-    for verb, caption in VERBS.items():
-        if verb == wanted:
-            app.command(verb)(_loaded(verb))
-        else:
-            app.command(verb, help=caption)(_bare)
+    import typer
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback()(_unloaded)
+    for verb in VERBS:
+        app.command(verb)(_loaded(verb) if verb == arguments[0] else _unloaded)
     return app
+
+
+def _unloaded() -> None:
+    """A verb that is not asked for."""
 
 
 def _loaded(verb: str) -> Callable[..., int]:
@@ -85,21 +113,10 @@ def _loaded(verb: str) -> Callable[..., int]:
     return heard
 
 
-def _bare(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-) -> None:
-    if version:
-        from importlib.metadata import version as version_of
-
-        print(f"redrive {version_of('redrive')}")
-        raise typer.Exit(FINE)
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-
-
 def _ours() -> tuple[type[Exception], ...]:
     """The errors that are told in one line; looked up once there is one, so that `--help` loads nothing for it."""
+    import typer
+
     from redrive_events import RedriveError
 
     return RedriveError, typer.TyperException
@@ -107,6 +124,8 @@ def _ours() -> tuple[type[Exception], ...]:
 
 def _told(error: Exception) -> int:
     """Say what is wrong in one line; the exit code."""
+    import typer
+
     from redrive_events import BrokenChain, CannotReplay, UnknownEvent
     from redrive_projections import one_line
 

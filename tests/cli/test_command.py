@@ -46,7 +46,7 @@ def test_the_version(redrive: Redrive) -> None:
 
 def test_help_loads_no_library_that_it_does_not_need() -> None:
     """So it is quick."""
-    heavy = ("duckdb", "pydantic", "rich", "anyio", "msgspec", "redrive_events")
+    heavy = ("typer", "duckdb", "pydantic", "rich", "anyio", "msgspec", "redrive_events")
     code = f"import sys, redrive.command as c; c.main(['--help']); print([m for m in {heavy} if m in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert said.stdout.splitlines()[-1] == "[]"

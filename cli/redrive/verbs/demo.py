@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from contextlib import chdir
-from importlib.resources import as_file, files
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -47,9 +46,9 @@ def demo() -> None:
 
 
 def _lay_out(folder: Path) -> None:
-    with as_file(files("redrive") / "demo") as stories:
-        for name in ("incident.json", "stricter.toml"):
-            shutil.copyfile(stories / name, folder / name)
+    stories = files("redrive") / "demo"
+    for name in ("incident.json", "stricter.toml"):
+        (folder / name).write_bytes((stories / name).read_bytes())
 
 
 def _tell(sentence: str) -> None:
