@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from redrive_events import BadInput, Json
-from redrive_replays.traces.chat_exchanges import PARAMETERS, Exchange, conversations, found
+from redrive_replays.traces.chat_exchanges import KIN, PARAMETERS, found
 from redrive_replays.traces.chat_messages import are_messages, said_of
 from redrive_replays.traces.chat_replies import reply_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
-from redrive_replays.traces.reading import Diagnostic, Entry, Material
+from redrive_replays.traces.exchanges import Exchange, conversations, entries_of, leave_out
+from redrive_replays.traces.reading import Entry, Material
 from redrive_replays.traces.trace import Remark, Said, Trace
 
 LOST_LINE: Final = "a message (its line could not be read)"
@@ -19,7 +20,7 @@ LOOKED_AT: Final = 8
 
 def detect(material: Material) -> bool:
     """Whether the file is, or holds, lists of chat messages, or has a message on each line."""
-    looked_at = _entries(material)[:LOOKED_AT]
+    looked_at = entries_of(material, are_messages)[:LOOKED_AT]
     if any(found(entry.value) is not None for entry in looked_at):
         return True
     messages = sum(are_messages([entry.value]) for entry in looked_at)
@@ -28,32 +29,19 @@ def detect(material: Material) -> bool:
 
 def read(material: Material) -> Iterator[Trace]:
     """Each conversation of the file as a run."""
-    entries = _entries(material)
+    entries = entries_of(material, are_messages)
     exchanges = [found(entry.value, entry.index) for entry in entries]
     if not any(exchanges):
         yield _one_message_a_line(material, entries)
         return
     for entry, exchange in zip(entries, exchanges, strict=True):
         if exchange is None:
-            _leave_out(material, entry, "no chat messages")
-    for exchange in conversations(one for one in exchanges if one is not None):
+            leave_out(material, entry, "no chat messages")
+    for exchange in conversations((one for one in exchanges if one is not None), KIN):
         try:
             yield trace_of(exchange)
         except BadInput as error:
-            _leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
-
-
-def _entries(material: Material) -> list[Entry]:
-    """The values of the file; those of a list that is no list of messages are its own."""
-    first = material.entries[0].value
-    if material.lined or not isinstance(first, list) or are_messages(first):
-        return material.entries
-    return [Entry(index, value) for index, value in enumerate(first)]
-
-
-def _leave_out(material: Material, entry: Entry, problem: str) -> None:
-    place = "" if entry.line else f"entry {entry.index}: "
-    material.diagnostics.append(Diagnostic(f"{place}{problem}, left out", entry.line, entry.offset))
+            leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
 
 
 def _one_message_a_line(material: Material, entries: list[Entry]) -> Trace:
@@ -63,7 +51,7 @@ def _one_message_a_line(material: Material, entries: list[Entry]) -> Trace:
         if are_messages([entry.value]):
             said.append(said_of(entry.value))
         else:
-            _leave_out(material, entry, "no chat message")
+            leave_out(material, entry, "no chat message")
     if lost := material.lost + len(entries) - len(said):
         trace.grade = "view-only"
         trace.missing[LOST_LINE] = lost

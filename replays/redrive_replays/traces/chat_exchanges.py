@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Final
 
-from redrive_events import BadInput, Json, parse_json
+from redrive_events import Json
 from redrive_replays.traces.chat_messages import are_messages
 from redrive_replays.traces.chat_replies import completion_of, reply_of
+from redrive_replays.traces.exchanges import Exchange, Kin, at
 from redrive_replays.traces.trace import ASSISTANT, Meta
 
 # Where the messages stand, and where the response to them.
@@ -27,30 +27,6 @@ PARAMETERS: Final = frozenset(
     }
 )
 _SETTINGS: Final = PARAMETERS | {"model", "tools", "functions", "kwargs"}
-# So many conversations of a file of requests may go on side by side.
-SIDE_BY_SIDE_MAX: Final = 16
-
-
-@dataclass(slots=True, eq=False)
-class Exchange:
-    """A list of messages with what stands around it: the request's settings, the response, and the rest.
-
-    ``earlier`` is what the responses to the conversation's earlier requests say of their replies, by the reply's place
-    among the messages; ``requests`` counts them all.
-    """
-
-    entry: int
-    messages: Sequence[Mapping[str, Json]]
-    request: Mapping[str, Json]
-    response: Mapping[str, Json] | None
-    around: Mapping[str, Json]
-    earlier: dict[int, Meta] = field(default_factory=dict)
-    requests: int = 1
-
-    @property
-    def is_request(self) -> bool:
-        """Whether this was asked of a model, and is not only a list of messages."""
-        return self.response is not None or "model" in self.request
 
 
 def found(value: Json, entry: int = 0) -> Exchange | None:
@@ -61,7 +37,7 @@ def found(value: Json, entry: int = 0) -> Exchange | None:
         return None
     for path in MESSAGES:
         above, _, last = path.rpartition(".")
-        request = _at(value, above) if above else value
+        request = at(value, above) if above else value
         if isinstance(request, dict) and are_messages(messages := request.get(last, ())):
             return _exchange(entry, value, path, request, messages)
     return None
@@ -73,7 +49,7 @@ def _exchange(
     taken = {path.partition(".")[0]}
     response = None
     for where in RESPONSES:
-        given = _at(value, where)
+        given = at(value, where)
         if _is_foreign(given):
             return None
         if (response := completion_of(given)) is not None:
@@ -94,47 +70,9 @@ def _is_foreign(response: Json) -> bool:
     return isinstance(response, dict) and response.get("type") == "message"
 
 
-def _at(value: Json, path: str) -> Json:
-    """What stands at a path of keys; a body may be JSON text."""
-    for key in path.split("."):
-        if isinstance(value, str) and value.lstrip().startswith("{"):
-            try:
-                value = parse_json(value)
-            except BadInput:
-                return None
-        if not isinstance(value, dict):
-            return None
-        value = value.get(key)
-    return value
-
-
-def conversations(exchanges: Iterable[Exchange]) -> list[Exchange]:
-    """The last request of each conversation: a request repeats all that was said before it, so it stands for those."""
-    done: list[Exchange] = []
-    going: list[Exchange] = []
-    for exchange in exchanges:
-        before = (
-            next((one for one in reversed(going) if _goes_on(one, exchange)), None) if exchange.is_request else None
-        )
-        if before is not None:
-            exchange.entry, exchange.requests = before.entry, before.requests + 1
-            exchange.earlier = {**before.earlier, **_meta_of(before)}
-            going.remove(before)
-            done.remove(before)
-        done.append(exchange)
-        if exchange.is_request:
-            going = [*going[-SIDE_BY_SIDE_MAX:], exchange]
-    return sorted(done, key=lambda one: one.entry)
-
-
-def _goes_on(before: Exchange, after: Exchange) -> bool:
-    """Whether ``after`` asks with the messages of ``before``, and its reply."""
-    length = len(before.messages)
-    if len(after.messages) <= length or after.messages[length].get("role") != ASSISTANT:
-        return False
-    return list(after.messages[:length]) == list(before.messages)
-
-
 def _meta_of(exchange: Exchange) -> dict[int, Meta]:
     reply = reply_of(exchange.response, cost=exchange.around.get("cost")) if exchange.response else None
     return {len(exchange.messages): reply.meta} if reply else {}
+
+
+KIN: Final = Kin(replies=lambda message: message.get("role") == ASSISTANT, meta_of=_meta_of)

@@ -21,7 +21,7 @@ def is_response(value: Json) -> bool:
 def completion_of(value: Json) -> Mapping[str, Json] | None:
     """A response as one completion object: as it is, from its JSON text, or from server-sent events."""
     if isinstance(value, str):
-        value = _events(value) if value.lstrip().startswith(("data:", "event:", ":")) else _json(value)
+        value = events_of(value) if value.lstrip().startswith(("data:", "event:", ":")) else _json(value)
     if isinstance(value, list):
         chunks = [one for one in value if isinstance(one, dict) and isinstance(one.get("choices"), list)]
         return _assembled(chunks) if chunks else None
@@ -51,19 +51,20 @@ def usage_of(usage: Json) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     given, made = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
-    read = _tokens(given, "cached_tokens") or _tokens(usage, "cache_read_input_tokens", "prompt_cache_hit_tokens")
-    write = _tokens(usage, "cache_creation_input_tokens") or _tokens(given, "cache_write_tokens")
-    prompt = _tokens(usage, "prompt_tokens", "input_tokens")
+    read = tokens_of(given, "cached_tokens") or tokens_of(usage, "cache_read_input_tokens", "prompt_cache_hit_tokens")
+    write = tokens_of(usage, "cache_creation_input_tokens") or tokens_of(given, "cache_write_tokens")
+    prompt = tokens_of(usage, "prompt_tokens", "input_tokens")
     return Usage(
         input=max(0, prompt - read - write),
         cache_read=read,
         cache_write=write,
-        output=_tokens(usage, "completion_tokens", "output_tokens"),
-        reasoning=_tokens(made, "reasoning_tokens"),
+        output=tokens_of(usage, "completion_tokens", "output_tokens"),
+        reasoning=tokens_of(made, "reasoning_tokens"),
     )
 
 
-def _tokens(counts: Json, *names: str) -> int:
+def tokens_of(counts: Json, *names: str) -> int:
+    """The first of these counts that is a number of tokens."""
     for name in names:
         value = counts.get(name) if isinstance(counts, dict) else None
         if isinstance(value, int) and not isinstance(value, bool) and 0 < value < TOKENS_MAX:
@@ -82,7 +83,7 @@ def _json(text: str) -> Json:
         return None
 
 
-def _events(text: str) -> list[Json]:
+def events_of(text: str) -> list[Json]:
     """The data of server-sent events; what is no JSON (the last says ``[DONE]``) is left out."""
     lines = (line.removesuffix("\r") for line in text.split("\n"))
     return [_json(line.removeprefix("data:")) for line in lines if line.startswith("data:")]

@@ -1,0 +1,115 @@
+"""What was asked of a model with what came back, and which of such requests are one conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from redrive_events import BadInput, Json, parse_json
+from redrive_replays.traces.reading import Diagnostic, Entry, Material
+from redrive_replays.traces.trace import Meta
+
+# So many conversations of a file of requests may go on side by side.
+SIDE_BY_SIDE_MAX: Final = 16
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A list of messages with what stands around it: the request's settings, the response, and the rest.
+
+    ``earlier`` is what the responses to the conversation's earlier requests say of their replies, by the reply's place
+    among the messages; ``requests`` counts them all.
+    """
+
+    entry: int
+    messages: Sequence[Mapping[str, Json]]
+    request: Mapping[str, Json]
+    response: Mapping[str, Json] | None
+    around: Mapping[str, Json]
+    earlier: dict[int, Meta] = field(default_factory=dict)
+    requests: int = 1
+
+    @property
+    def is_request(self) -> bool:
+        """Whether this was asked of a model, and is not only a list of messages."""
+        return self.response is not None or "model" in self.request
+
+
+def _as_it_is(message: Json) -> Json:
+    return message
+
+
+class Kin(NamedTuple):
+    """How requests of one format are told to be of one conversation.
+
+    ``replies`` says whether a message is the model's, ``meta_of`` what an exchange's response says of its reply, by
+    its place; ``plain`` is a message without what may change from one request to the next.
+    """
+
+    replies: Callable[[Mapping[str, Json]], bool]
+    meta_of: Callable[[Exchange], dict[int, Meta]]
+    plain: Callable[[Json], Json] = _as_it_is
+
+
+def at(value: Json, path: str) -> Json:
+    """What stands at a path of keys; a body may be JSON text."""
+    for key in path.split(".") if path else ():
+        value = _opened(value)
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def _opened(value: Json) -> Json:
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            return parse_json(value)
+        except BadInput:
+            return None
+    return value
+
+
+def conversations(exchanges: Iterable[Exchange], kin: Kin) -> list[Exchange]:
+    """The last request of each conversation: a request repeats all that was said before it, so it stands for those."""
+    done: list[Exchange] = []
+    going: list[tuple[Exchange, list[Json]]] = []
+    for exchange in exchanges:
+        if not exchange.is_request:
+            done.append(exchange)
+            continue
+        plain = [kin.plain(message) for message in exchange.messages]
+        before = next((one for one in reversed(going) if _goes_on(one[1], exchange, plain, kin)), None)
+        if before is not None:
+            exchange.entry, exchange.requests = before[0].entry, before[0].requests + 1
+            exchange.earlier = {**before[0].earlier, **kin.meta_of(before[0])}
+            going.remove(before)
+            done.remove(before[0])
+        done.append(exchange)
+        going = [*going[-SIDE_BY_SIDE_MAX:], (exchange, plain)]
+    return sorted(done, key=lambda one: one.entry)
+
+
+def _goes_on(before: list[Json], after: Exchange, plain: list[Json], kin: Kin) -> bool:
+    """Whether ``after`` asks with the messages of ``before``, and its reply."""
+    length = len(before)
+    return len(plain) > length and kin.replies(after.messages[length]) and plain[:length] == before
+
+
+def entries_of(material: Material, are_one: Callable[[Json], bool]) -> list[Entry]:
+    """The values of the file; those of a list that is not one conversation are its own."""
+    value = material.entries[0].value
+    if material.lined:
+        return material.entries
+    if isinstance(value, dict) and isinstance(value.get("interactions"), list):
+        value = value["interactions"]
+    elif not isinstance(value, list) or are_one(value):
+        return material.entries
+    return [Entry(index, one) for index, one in enumerate(value)]
+
+
+def leave_out(material: Material, entry: Entry, problem: str) -> None:
+    """Note that an entry is no run, and why."""
+    place = "" if entry.line else f"entry {entry.index}: "
+    material.diagnostics.append(Diagnostic(f"{place}{problem}, left out", entry.line, entry.offset))
