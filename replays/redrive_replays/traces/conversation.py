@@ -148,7 +148,11 @@ class _Telling:
     def message(self, said: Said, *, before: int = 0) -> None:
         """Words that nobody had to answer for, kept in their role."""
         actor = _ACTORS.get(said.role, "operator")
-        if said.role in RESULTS:
+        if said.by:
+            actor = said.by
+            self.trace.calls += sum(1 for _ in calls_of(said.content))
+            self.trace.results += said.role in RESULTS
+        elif said.role in RESULTS:
             self.trace.lacks(WITHOUT_CALL)
             self.trace.results += 1
             self.trace.unpaired += 1
@@ -197,7 +201,7 @@ class _Telling:
         """Results in the order in which they came; the last waits for the words behind it, as the model did."""
         self.trace.calls += len(calls)
         open_calls = dict(calls)
-        answers = [self._answered(open_calls, one) if one.role in RESULTS else 0 for one in after]
+        answers = [self._answered(open_calls, one) if one.answered else 0 for one in after]
         held = None if open_calls else max(index for index, number in enumerate(answers) if number)
         for index, one in enumerate(after):
             if not answers[index]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from redrive_events import BadInput
-from redrive_replays.traces import chat, recordings, tau_bench
+from redrive_replays.traces import anthropic, chat, recordings, tau2, tau_bench
 from redrive_replays.traces.reading import Material
 from redrive_replays.traces.trace import Trace
 
@@ -30,6 +30,24 @@ IMPORTERS: Final = (
         "tau-bench few-shot examples (refused: text only)",
         tau_bench.detect_display,
         tau_bench.refuse_display,
+    ),
+    Importer(
+        "tau2-bench",
+        "tau2-bench simulations (one file, a file each, or a list)",
+        tau2.detect,
+        tau2.read,
+    ),
+    Importer(
+        "tau2-submission",
+        "tau2-bench leaderboard entries (refused: figures only)",
+        tau2.detect_submission,
+        tau2.refuse_submission,
+    ),
+    Importer(
+        "anthropic",
+        "Anthropic messages (a request, a response, both, a stream, lines of these)",
+        anthropic.detect,
+        anthropic.read,
     ),
     Importer(
         "openai-chat",

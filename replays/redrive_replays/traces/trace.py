@@ -33,7 +33,8 @@ class Said:
     """One message of a trace; ``answers`` are the ids of the calls that a tool's message says it answers.
 
     ``at`` is when it was said, None where the source has no times; ``status`` is that of a result. ``extras`` is what
-    else the source has on it: kept beside the run.
+    else the source has on it: kept beside the run. ``by`` is who speaks where the role does not tell: the calls of a
+    user, and what came of them, are words to the agent.
     """
 
     role: str
@@ -45,6 +46,12 @@ class Said:
     at: datetime | None = None
     status: Literal["ok", "error", "timeout", "cancelled", "unknown"] = "ok"
     extras: Mapping[str, Json] = field(default_factory=dict)
+    by: Literal["", "user", "tool"] = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether it is what came of a call of the agent's."""
+        return self.role in RESULTS and not self.by
 
     @property
     def calls(self) -> bool:
