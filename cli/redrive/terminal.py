@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from redrive_events import Json, canonical
-from redrive_projections import one_line
+from redrive_projections import harmless, one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -33,12 +33,15 @@ class _Screen(Console):
 
 
 def say(*lines: Cell, whole: bool = False) -> None:
-    """Print lines on stdout; colours, and a cut at the right edge unless they are to stay ``whole``, on a terminal."""
+    """Print lines on stdout; colours, and a cut at the right edge unless they are to stay ``whole``, on a terminal.
+
+    Nothing that comes from a log or a file can command the terminal, or make two lines of one.
+    """
     console = _Screen(highlight=False)
     for line in lines:
-        text = Text(line) if isinstance(line, str) else line
+        text = Text(line) if isinstance(line, str) else line.copy()
+        text.plain = harmless(text.plain)
         if console.is_terminal and not whole:
-            text = text.copy()
             text.truncate(console.width, overflow="ellipsis")
         console.print(text, soft_wrap=True, markup=False)
 

@@ -52,7 +52,7 @@ TEXT_CHARS_MAX = 400
 
 _SPACE = re.compile(r"\s+")
 # What moves a terminal's cursor, colours it, or turns the direction of its text, must not come from a log.
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _NOT_OK = {"ok": "", "error": "error: ", "timeout": "timeout: ", "cancelled": "cancelled: ", "unknown": "unknown: "}
 
 
@@ -78,14 +78,19 @@ def timeline(records: Iterable[Record], *, thoughts: bool = False) -> Iterator[M
         evolve(state, record)
         event = record.event
         word, told = _WORDS[type(event)]
-        said = told(_Seen(event, state, thoughts))
+        said = harmless(told(_Seen(event, state, thoughts)))
         kind = str(type(event).__struct_config__.tag)
         yield Moment(record.position, record.at, kind, word, said, 0 if type(event) in INPUTS else 1)
 
 
+def harmless(text: str) -> str:
+    """``text`` without a sign that a terminal takes for a command: each becomes one that stands for a broken one."""
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def one_line(text: str, chars_max: int = TEXT_CHARS_MAX) -> str:
     """``text`` on one line that no terminal takes for a command, cut behind ``chars_max`` characters."""
-    line = _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", _SPACE.sub(" ", text[: 4 * chars_max])).strip()
+    line = harmless(_SPACE.sub(" ", text[: 4 * chars_max])).strip()
     return line if len(line) <= chars_max and len(text) <= 4 * chars_max else line[: chars_max - 1] + "…"
 
 

@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from rich.text import Text as Styled
 from syrupy.assertion import SnapshotAssertion
 
+from redrive.terminal import say
 from redrive_events import LeaseGranted, ModelReplied, Record, RunStarted, SqliteLog, Terms, Text, Thinking
+from redrive_projections import harmless
 from tests.cli.conftest import Redrive
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -97,3 +100,10 @@ def test_columns_are_as_wide_as_what_is_seen(redrive: Redrive, folder: Path) -> 
     rows = "select * from (values ('王芳', 1), ('ana', 2)) as t(name, n) order by n"
     written(RunStarted(goal="", agent="a", nonce="n", contract=Terms(), rules=0))
     assert redrive("sql", rows).out.splitlines()[:3] == ["name  n", "王芳  1", "ana   2"]
+
+
+def test_nothing_printed_commands_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever a verb prints goes through here, so none has to think of it."""
+    say(ESCAPES, Styled.assemble("a\x1b[2J", ("b\n", "bold")))
+    out = capsys.readouterr().out
+    assert out.splitlines() == [harmless(ESCAPES), "a\ufffd[2Jb\ufffd"]
