@@ -45,6 +45,7 @@ from redrive_events import (
     StopDecided,
     Terms,
     ToolCalled,
+    ToolUse,
     VerdictGiven,
     arguments_of,
     blocks_of,
@@ -280,8 +281,8 @@ def _decided(state: RunState, event: DecisionMade, position: int) -> None:
     for proposed in event.calls:
         state.calls_made = proposed.call
         call = Call(proposed.call, proposed.tool, proposed.arguments, native=proposed.block is not None)
-        if proposed.block is not None and proposed.block < len(blocks):
-            block: Any = blocks[proposed.block]
+        block = blocks[proposed.block] if proposed.block is not None and 0 <= proposed.block < len(blocks) else None
+        if isinstance(block, ToolUse):  # in a recording that is not ours it may be anything: the fold goes on
             call.arguments, call.id = arguments_of(block.arguments), block.id
         state.calls[proposed.call] = call
 

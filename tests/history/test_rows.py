@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redrive_events import DecisionMade, LeaseGranted, MemoryLog, ProposedCall, RunStarted, Terms
+from redrive_events import DecisionMade, LeaseGranted, Lineage, MemoryLog, ProposedCall, RunStarted, Terms
 from redrive_projections.history import Answer, Column, ask, schema
 from tests.history.story import FIND, NOON, PAY, begun, put, refund, remark, run_of, told
 
@@ -274,6 +274,16 @@ def test_calls_of_one_reply_share_their_step() -> None:
     ]
 
 
+@pytest.mark.parametrize("block", [-1, 0, 9])
+def test_a_call_that_the_reply_does_not_have(block: int) -> None:
+    """A recording may say so; the call is there, its arguments are not."""
+    log = MemoryLog()
+    reply = run_of(["find"])[2].event
+    decision = DecisionMade(kind="call", calls=(ProposedCall(call=1, tool="find", block=block),))
+    put(log, told("a", [(begun("a")[0].event, 0)], [(reply, 0), (decision, 0)]))
+    assert ask(log, "SELECT step, call, tool, arguments FROM steps").rows == [(1, 1, "find", "null")]
+
+
 def test_without_a_clock_nothing_has_a_duration() -> None:
     """Its times say no more than the order of the records."""
     log = MemoryLog()
@@ -283,14 +293,19 @@ def test_without_a_clock_nothing_has_a_duration() -> None:
 
 
 def test_a_child_knows_its_parent() -> None:
-    """By its run id."""
+    """By its run id, or because an import says so."""
     log = MemoryLog()
     for run_id in ("a", "a/2", "a/2/1"):
         put(log, begun(run_id))
+    for run_id, lineage in [("b", Lineage(run_id="a", call=3)), ("c", Lineage(run_id="a"))]:
+        started = RunStarted(goal="", agent="a", nonce="n", contract=Terms(), rules=1, parent=lineage)
+        put(log, told(run_id, [(started, 0)]))
     assert ask(log, "SELECT run_id, parent, parent_call FROM runs ORDER BY run").rows == [
         ("a", None, None),
         ("a/2", "a", 2),
         ("a/2/1", "a/2", 1),
+        ("b", "a", 3),
+        ("c", "a", None),
     ]
 
 

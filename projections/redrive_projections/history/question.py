@@ -40,6 +40,7 @@ def ask(
     Raises:
         BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it.
         UnknownEvent: a stored line is not a record of this vocabulary.
+        LogUnusable: there is no room to build the history in memory.
     """
     if path is not None and not isinstance(log, MemoryLog):
         for anew in (False, True):

@@ -68,7 +68,8 @@ class RunRows:
     def __init__(self, run: int, run_id: str) -> None:
         self.run, self.run_id = run, run_id
         self.state = RunState()
-        self.of_run = RunRow(run=run, run_id=run_id)
+        parent, _, call = run_id.rpartition("/")
+        self.of_run = RunRow(run=run, run_id=run_id, parent=parent or None, parent_call=int(call) if parent else None)
         self.steps: list[StepRow] = []
         self.events: list[EventRow] = []
         self.tool_calls: list[ToolCallRow] = []
@@ -129,8 +130,6 @@ class RunRows:
         if state.end is not None:
             row.reason, row.answer = state.end.reason or None, state.end.answer
             row.claims = _json(state.end.claims)
-        parent, _, call = self.run_id.rpartition("/")
-        row.parent, row.parent_call = (parent, int(call)) if parent else (None, None)
         return row
 
     def _started(self, record: Record, event: RunStarted) -> None:
@@ -141,6 +140,8 @@ class RunRows:
         row.labels, row.arm = event.labels, event.labels.get("arm")
         row.parts = {name: part.digest for name, part in event.parts.items()}
         row.currency, row.model = event.contract.budget.currency, event.contract.model or None
+        if (parent := event.parent) is not None:
+            row.parent, row.parent_call = parent.run_id, _whole(parent.call) or None
         if (source := event.source) is not None:
             row.grade, row.missing = source.grade, source.missing
             row.source_format, row.source_sha256 = source.format, source.sha256

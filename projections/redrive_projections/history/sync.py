@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -129,10 +129,9 @@ def _known(db: DuckDBPyConnection, runs: list[str]) -> dict[str, _Stream]:
 
 def _until(log: EventLog, stream: str, last: int, ends: dict[str, bytes]) -> Iterator[StoredLine]:
     """The lines of a stream up to a position; the digest of the last one is left in ``ends``."""
-    if last:
-        for line in takewhile(lambda line: line.position <= last, log.lines(stream)):
-            ends[stream] = line.digest
-            yield line
+    for line in islice(log.lines(stream), last):
+        ends[stream] = line.digest
+        yield line
 
 
 class _Writer:

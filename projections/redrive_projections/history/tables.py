@@ -79,7 +79,7 @@ class RunRow(Row, kw_only=True):
     )
     rules: Annotated[int | None, "The version of the engine's own behaviour."] = None
     parent: Annotated[str | None, "The run that called this one."] = None
-    parent_call: Annotated[int | None, "By which of its calls."] = None
+    parent_call: Annotated[int | None, "By which of its calls; NULL where that is not known."] = None
 
 
 class StepRow(Row, kw_only=True):
