@@ -155,6 +155,9 @@ class Requests:
             self._derived(record, taken_up=type(first.event) is LeaseGranted)
         if type(first.event) not in STRANGERS:
             ended = type(append[-1].event) is RunEnded
+            if type(first.event) is LeaseGranted:
+                acting = [one for one in self.open.values() if isinstance(one, ToolCalled) and one.effect != "read"]
+                assert not acting, "what a lost worker may have done is not simply asked again"
             assert bool(self.open) != ended, "a run that has not ended waits for something"
 
     def _derived(self, record: Record, *, taken_up: bool) -> None:
@@ -213,6 +216,7 @@ class Calls:
         for event in events:
             if isinstance(event, EffectInDoubt):
                 self.unsettled.add(event.call)
+                assert self.attempts[event.call][-1].effect != "read"
                 assert ReconcileAsked(call=event.call, key=self.attempts[event.call][-1].key) in events
             if isinstance(event, ToolCalled):
                 self._called(event)

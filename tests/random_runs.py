@@ -17,10 +17,12 @@ from redrive_engine.program import Program
 from redrive_engine.signals import cancel, say, signal
 from redrive_engine.world import Happened, Waiting
 from redrive_events import (
+    STRANGERS,
     DeadlinePassed,
     EffectReconciled,
     Event,
     Input,
+    LeaseGranted,
     LeaseHeld,
     Limits,
     MemoryLog,
@@ -119,16 +121,21 @@ class WorkerLost(Exception):
 
 
 class AuditedLog(MemoryLog):
-    """A log that has every append audited as soon as it is written."""
+    """A log that has every append audited as soon as it is written; ``writer`` is the worker who now drives."""
 
     def __init__(self, program: Program) -> None:
         super().__init__()
         self._auditor = Auditor(program)
+        self._holder = self.writer = ""
 
     def append(self, run_id: str, records: Sequence[Record], *, expected: int) -> None:
         """Write, then audit."""
         super().append(run_id, records, expected=expected)
         self._auditor.take(records)
+        first = records[0].event
+        if isinstance(first, LeaseGranted):
+            self._holder = first.worker
+        assert type(first) in STRANGERS or self._holder == self.writer, "a worker that lost its lease writes nothing"
 
 
 @dataclass
@@ -147,7 +154,7 @@ class RandomWorld:
     """Answers whatever is open, in any order, badly as often as well; strangers and rivals come between."""
 
     chance: Chance
-    log: MemoryLog
+    log: AuditedLog
     program: Program
     inputs: int = 0
     seconds: float = 0.0
@@ -213,8 +220,10 @@ class RandomWorld:
         return [lambda: None] * 50 + rare
 
     def _rival(self) -> None:
-        state = fold(self.log.read(RUN))
+        state, worker = fold(self.log.read(RUN)), self.log.writer
+        self.log.writer = "rival"
         write(self.log, self.program, state, Happened(lease_of(state, "rival", self.program), self._now()))
+        self.log.writer = worker
 
     def _lost(self) -> None:
         raise WorkerLost
@@ -297,9 +306,10 @@ def random_run(tape: bytes, program: Program) -> list[Record]:
     log = AuditedLog(program)
     log.append(RUN, [beginning(program, RUN)], expected=0)
     world = RandomWorld(Chance(iter(tape)), log, program)
-    for worker in range(INPUTS_MAX):
+    for number in range(INPUTS_MAX):
+        log.writer = f"worker-{number}"
         try:
-            state = without_waiting(drive(RUN, log=log, world=world, program=program, worker=f"worker-{worker}"))
+            state = without_waiting(drive(RUN, log=log, world=world, program=program, worker=log.writer))
         except (WorkerLost, LeaseHeld):
             continue
         assert state.end is not None

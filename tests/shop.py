@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from redrive_engine.models import reply, use
 from redrive_engine.policy import Policy
 from redrive_engine.program import RULES, Program
 from redrive_engine.tools import Call, tool
 from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier
-from redrive_events import Json, Record, RunStarted, Terms
+from redrive_engine.world import Happened
+from redrive_events import Input, Json, LeaseGranted, ObservationReceived, Record, RunStarted, Terms, canonical
+from redrive_replays import written_down
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -83,9 +86,9 @@ def shop(terms: Terms, *, prompt: str = "Serve.", policy: Policy | None = None) 
     )
 
 
-def beginning(program: Program, run_id: str = "run", *, goal: str = "Buy tea", **more: Any) -> Record:
-    """The first record of a run of ``program``."""
-    started = RunStarted(
+def started_of(program: Program, *, goal: str = "Buy tea") -> RunStarted:
+    """How a run of ``program`` begins."""
+    return RunStarted(
         goal=goal,
         agent=program.name,
         version=program.version,
@@ -94,9 +97,12 @@ def beginning(program: Program, run_id: str = "run", *, goal: str = "Buy tea", *
         rules=RULES,
         principal="ana",
         parts=program.parts,
-        **more,
     )
-    return Record(run_id=run_id, position=1, at=NOON, cause=0, left=0, event=started)
+
+
+def beginning(program: Program, run_id: str = "run") -> Record:
+    """The first record of a run of ``program``."""
+    return Record(run_id=run_id, position=1, at=NOON, cause=0, left=0, event=started_of(program))
 
 
 def observed(tool: str, arguments: Mapping[str, Json]) -> Json:
@@ -107,3 +113,28 @@ def observed(tool: str, arguments: Mapping[str, Json]) -> Json:
         "pay": {"item": arguments.get("item", ""), "cents": arguments.get("cents", 0)},
     }
     return usual.get(tool, "poked")
+
+
+def recorded(program: Program, *inputs: Input, run_id: str = "run", step_s: float = 1.0) -> list[Record]:
+    """The records of a run to which ``inputs`` happen, one every ``step_s``, once a worker has taken it up."""
+    happened = (started_of(program), LeaseGranted(worker="w", epoch=1), *inputs)
+    times = (NOON + timedelta(seconds=step_s * number) for number in range(len(happened)))
+    return written_down(program, run_id, map(Happened, happened, times))
+
+
+def seen(call: int, value: Json, **more: Any) -> ObservationReceived:
+    """A tool's answer, as the live world gives it."""
+    words = canonical(value).decode()
+    return ObservationReceived(call=call, status="ok", content=words, media_type="application/json", **more)
+
+
+PURCHASE: tuple[Input, ...] = (
+    reply("Let me see.", use("price_of", item="tea"), use("count", item="tea")),
+    seen(2, 3),
+    seen(1, {"item": "tea", "cents": 5}),
+    reply("It is cheap."),
+    reply("", use("pay", item="tea", cents=5)),
+    seen(3, {"item": "tea", "cents": 5}),
+    reply("Bought."),
+)
+"""Two reads that finish out of order, a finish that comes too early, a write, the end."""
