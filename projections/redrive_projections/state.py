@@ -361,9 +361,14 @@ def _respond(state: RunState, number: int, content: Content | None, position: in
 
 
 def _settle(state: RunState) -> None:
-    """The calls of the last reply have their responses: they and what was said meanwhile join the transcript."""
+    """The calls of the last reply have their responses: they and what was said meanwhile join the transcript.
+
+    Only where a recording lacks an answer is a call still open; it stays, for what else is recorded of it.
+    """
     state.messages.extend(state.coming())
-    state.calls, state.waiting = {}, []
+    awaited = {getattr(request, "call", 0) for request in state.requests.values()}
+    state.calls = {number: call for number, call in state.calls.items() if number in awaited}
+    state.waiting = []
 
 
 _STEPS: dict[type, Callable[[RunState, Any, int], None]] = {

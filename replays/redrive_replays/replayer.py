@@ -72,6 +72,8 @@ class _Replay:
             request = state.requests.get(first.cause)
             if request is None or not answered_by({first.cause: request}, event):
                 return "nothing asked for this answer"
+            if (call := getattr(event, "call", None)) is not None and call not in state.calls:
+                return "nothing is known of this call"
         return None
 
     def _compare(self, first: Record, rest: list[Record]) -> list[Record]:
