@@ -19,7 +19,7 @@ class Exchange:
     """A list of messages with what stands around it: the request's settings, the response, and the rest.
 
     ``earlier`` is what the responses to the conversation's earlier requests say of their replies, by the reply's place
-    among the messages; ``requests`` counts them all.
+    among the messages; ``requests`` counts them all. ``cut`` is a response whose stream breaks off.
     """
 
     entry: int
@@ -29,6 +29,7 @@ class Exchange:
     around: Mapping[str, Json]
     earlier: dict[int, Meta] = field(default_factory=dict)
     requests: int = 1
+    cut: bool = False
 
     @property
     def is_request(self) -> bool:
@@ -59,7 +60,7 @@ def at(value: Json, path: str) -> Json:
         if not isinstance(value, dict):
             return None
         value = value.get(key)
-    return value
+    return _opened(value)
 
 
 def _opened(value: Json) -> Json:

@@ -15,6 +15,8 @@ from redrive_events import BadInput, Json, parse_json
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+# Server-sent events, kept as text.
+_EVENTS = (b"event:", b"data:")
 _ZIP = b"PK\x03\x04"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -64,6 +66,9 @@ def read_bytes(data: bytes, name: str) -> Material:
     bare = data.strip()
     if not bare:
         raise BadInput("the file is empty", place=name)
+    if bare.startswith(_EVENTS):
+        material.entries.append(Entry(0, bare.decode(errors="replace")))
+        return material
     if bare.startswith(_ZIP):
         raise BadInput("a zip archive, of which no format is read", place=name)
     try:

@@ -1,0 +1,202 @@
+"""Anthropic Messages: a request, a response, both, a stream, a list of messages, or a file of lines of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from redrive_events import BadInput, Json
+from redrive_replays.traces.anthropic_messages import are_own, are_turns, is_turn, said_of
+from redrive_replays.traces.anthropic_replies import Answer, answer_of, meta_of, reply_of
+from redrive_replays.traces.conversation import NO_TIMES, retell
+from redrive_replays.traces.exchanges import Exchange, Kin, at, conversations, entries_of, leave_out
+from redrive_replays.traces.reading import Entry, Material
+from redrive_replays.traces.trace import ASSISTANT, NO_META, Meta, Remark, Said, Trace
+
+# Where a request stands, and where the response to it.
+REQUESTS: Final = ("", "request", "request.body", "body", "params", "input", "data", "kwargs")
+RESPONSES: Final = (
+    "response",
+    "response.body",
+    "response.body.string",
+    "result.message",
+    "completion",
+    "output",
+    "body",
+)
+PARAMETERS: Final = frozenset(
+    {
+        *("max_tokens", "temperature", "top_p", "top_k", "stop_sequences", "stream", "thinking", "tool_choice"),
+        *("service_tier", "container", "context_management", "mcp_servers", "betas", "output_config", "output_format"),
+        *("cache_control", "speed", "inference_geo"),
+    }
+)
+_SETTINGS: Final = PARAMETERS | {"model", "system", "messages", "tools"}
+NO_REQUEST: Final = "the request (only its response was kept)"
+CUT_REPLY: Final = "the end of a reply (its stream breaks off)"
+LOST_LINE: Final = "a message (its line could not be read)"
+LOOKED_AT: Final = 8
+
+
+def detect(material: Material) -> bool:
+    """Whether the file is, or holds, Anthropic's requests, responses or messages."""
+    looked_at = entries_of(material, are_turns)[:LOOKED_AT]
+    if _is_stream(material) or any(found(entry) is not None for entry in looked_at):
+        return True
+    return material.lined and are_own(
+        [entry.value for entry in entries_of(material, are_turns) if is_turn(entry.value)]
+    )
+
+
+def read(material: Material) -> Iterator[Trace]:
+    """Each conversation of the file as a run."""
+    entries = entries_of(material, are_turns)
+    if _is_stream(material):
+        entries = [Entry(0, [entry.value for entry in material.entries])]
+    exchanges = [found(entry) for entry in entries]
+    if not any(exchanges):
+        yield _one_message_a_line(material, entries)
+        return
+    for entry, exchange in zip(entries, exchanges, strict=True):
+        if exchange is None:
+            leave_out(material, entry, "no Anthropic messages")
+    for exchange in conversations((one for one in exchanges if one is not None), KIN):
+        try:
+            yield trace_of(exchange)
+        except BadInput as error:
+            leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
+
+
+def _is_stream(material: Material) -> bool:
+    """Whether each line is one event of a stream."""
+    first = material.entries[0].value
+    return material.lined and isinstance(first, dict) and first.get("type") == "message_start"
+
+
+def _one_message_a_line(material: Material, entries: list[Entry]) -> Trace:
+    trace = Trace(missing={NO_TIMES: 1})
+    said: list[Said] = []
+    read = 0
+    for entry in entries:
+        if is_turn(entry.value) and "content" in entry.value:
+            said += said_of(entry.value)
+            read += 1
+        else:
+            leave_out(material, entry, "no message")
+    if lost := material.lost + len(entries) - read:
+        trace.grade = "view-only"
+        trace.missing[LOST_LINE] = lost
+    return retell(trace, said)
+
+
+def found(entry: Entry) -> Exchange | None:
+    """The request and the response that a value is, or holds under one of the keys where they are known to stand."""
+    value = entry.value
+    if are_own(value):
+        return Exchange(entry.index, value, {}, None, {})
+    if isinstance(value, dict):
+        for path in REQUESTS:
+            request = at(value, path)
+            if isinstance(request, dict) and are_turns(request.get("messages")):
+                return _asked(entry.index, value, path, request)
+    where, answer = _response(value)
+    if answer is None or answer.message is None:
+        return None
+    return Exchange(entry.index, (), {}, answer.message, _around(value, {where}, answer), cut=not answer.whole)
+
+
+def _asked(entry: int, value: Mapping[str, Json], path: str, request: Mapping[str, Json]) -> Exchange | None:
+    """A request, if it is Anthropic's, with its response where there is one."""
+    where, answer = _response(value)
+    if (answer is None and not _is_own(request)) or isinstance(value.get("choices"), list):
+        return None
+    around = _around(value, {path, where} if path else {where, *_SETTINGS}, answer)
+    if path and (rest := {key: one for key, one in request.items() if key not in _SETTINGS and one is not None}):
+        around["request"] = rest
+    message = answer.message if answer else None
+    return Exchange(entry, request["messages"], request, message, around, cut=answer is not None and not answer.whole)
+
+
+def _is_own(request: Mapping[str, Json]) -> bool:
+    """Whether a request without a response is Anthropic's: its messages, tools or system prompt say so."""
+    tools = request.get("tools")
+    if are_own(request["messages"]) or any(isinstance(one, dict) and "input_schema" in one for one in _list(tools)):
+        return True
+    plain = not any("tool_calls" in turn or turn["role"] == "system" for turn in request["messages"])
+    return plain and "max_tokens" in request and ("system" in request or "thinking" in request)
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _response(value: Json) -> tuple[str, Answer | None]:
+    """Where the response stands, and what it says."""
+    for where in ("", *RESPONSES):
+        if (answer := answer_of(at(value, where) if where else value)) is not None:
+            return where, answer
+    return "", None
+
+
+def _around(value: Json, taken: set[str], answer: Answer | None) -> dict[str, Json]:
+    """What stands beside the request and the response; the error of a failed one too."""
+    names = {path.partition(".")[0] for path in taken}
+    whole = not isinstance(value, dict) or value.get("type") in {"message", "error"}
+    around = {} if whole else {key: one for key, one in value.items() if key not in names and one is not None}
+    return around | ({"error": answer.error} if answer and answer.error is not None else {})
+
+
+def _plain(value: Json) -> Json:
+    """A message without the marks for the cache, which move from one request to the next."""
+    if not isinstance(value, dict):
+        return value
+    content = value.get("content")
+    blocks = [
+        {key: one for key, one in block.items() if key != "cache_control"} if isinstance(block, dict) else block
+        for block in _list(content)
+    ]
+    return {**value, "content": blocks} if blocks else value
+
+
+def _earlier(exchange: Exchange) -> dict[int, Meta]:
+    return {len(exchange.messages): meta_of(exchange.response)} if exchange.response else {}
+
+
+KIN: Final = Kin(replies=lambda turn: turn.get("role") == ASSISTANT, meta_of=_earlier, plain=_plain)
+
+
+def trace_of(exchange: Exchange) -> Trace:
+    """One conversation as a run; what stands around it is remarked beside the run.
+
+    Raises:
+        BadInput: a message is not what it should be.
+    """
+    trace = Trace(entry=exchange.entry, missing={NO_TIMES: 1})
+    request, response = exchange.request, exchange.response or {}
+    if not exchange.messages:
+        trace.grade = "model-only"
+        trace.lacks(NO_REQUEST)
+    if exchange.cut:
+        trace.grade = "view-only"
+        trace.lacks(CUT_REPLY)
+    if exchange.requests > 1:
+        trace.remarks.append(Remark("requests", exchange.requests))
+    trace.remarks += (Remark(key, value) for key, value in exchange.around.items())
+    trace.told = _list(request.get("tools"))
+    parameters = {key: request[key] for key in sorted(PARAMETERS & request.keys()) if request[key] is not None}
+    model = request.get("model") or response.get("model")
+    said = list(_said(exchange))
+    return retell(trace, said, model=model if isinstance(model, str) else "", parameters=parameters)
+
+
+def _said(exchange: Exchange) -> Iterator[Said]:
+    system = exchange.request.get("system")
+    if system:
+        yield from said_of({"role": "system", "content": system})
+    for index, turn in enumerate(exchange.messages):
+        try:
+            yield from said_of(turn, exchange.earlier.get(index, NO_META))
+        except BadInput as error:
+            raise BadInput(f"message {index}: {error.problem}") from error
+    if exchange.response is not None:
+        yield reply_of(exchange.response)
