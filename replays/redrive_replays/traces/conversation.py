@@ -24,7 +24,7 @@ from redrive_events import (
     blocks_of,
     calls_of,
 )
-from redrive_replays.traces.trace import ASSISTANT, RESULTS, SYSTEM, Remark, Said, Trace
+from redrive_replays.traces.trace import ASSISTANT, RESULTS, SYSTEM, Said, Trace
 
 NO_ERROR_FLAG = "whether a result is an error (the format has no flag)"
 NO_TIMES = "times"
@@ -80,16 +80,16 @@ def retell(
 
 def _opened(trace: Trace, said: Sequence[Said]) -> int:
     """How many messages the run begins with: the prompt, the goal, and the agent's greeting."""
-    after = next((index for index, one in enumerate(said) if one.role not in SYSTEM), len(said))
+    after = next((index for index, one in enumerate(said) if not (one.role in SYSTEM or one.given)), len(said))
     for one in said[:after]:
-        trace.prompt.append({"role": one.role, "content": msgspec.to_builtins(one.content)})
-        if one.extras:
-            trace.remarks.append(Remark("extras", dict(one.extras), 0))
+        label = {"call_id": one.answers[0]} if one.role in RESULTS and one.answers else {}
+        trace.prompt.append({"role": one.role, "content": msgspec.to_builtins(one.content), **label})
+        trace.remark(one, 0)
     first = said[after] if after < len(said) else None
     if first and first.role == "user" and isinstance(first.content, str) and first.content and not first.last:
         trace.goal = first.content
-        if first.extras:
-            trace.remarks.append(Remark("extras", dict(first.extras), 0))
+        trace.began = trace.began or first.at
+        trace.remark(first, 0)
         return after + 1
     greeted = next((index for index, one in enumerate(said[after:], after) if one.role != ASSISTANT or one.calls), None)
     if greeted is not None and greeted > after and said[greeted].role == "user":
@@ -111,7 +111,14 @@ def _joined(trace: Trace, said: Sequence[Said]) -> Iterator[Said]:
             continue
         trace.lacks(JOINED)
         blocks = [block for each in (before, one) for block in blocks_of(each.content) if block != Text(text="")]
-        before = Said(ASSISTANT, tuple(blocks), meta=one.meta, extras={**before.extras, **one.extras})
+        before = Said(
+            ASSISTANT,
+            tuple(blocks),
+            meta=one.meta,
+            at=one.at or before.at,
+            extras={**before.extras, **one.extras},
+            beside=(*before.beside, *one.beside),
+        )
     if before is not None:
         yield before
 
@@ -141,9 +148,8 @@ class _Telling:
         """One more input; what else the source has on it stands beside the run."""
         self.trace.inputs.append(event)
         self.trace.times.append(said.at if said is not None else None)
-        if said is not None and said.extras:
-            # the start of the run is the input before the first
-            self.trace.remarks.append(Remark("extras", dict(said.extras), len(self.trace.inputs)))
+        if said is not None:
+            self.trace.remark(said, len(self.trace.inputs))  # the start of the run is the input before the first
 
     def message(self, said: Said, *, before: int = 0) -> None:
         """Words that nobody had to answer for, kept in their role."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from redrive_events import BadInput
-from redrive_replays.traces import anthropic, chat, recordings, tau2, tau_bench
+from redrive_replays.traces import anthropic, chat, mini_swe_agent, recordings, swe_agent, tau2, tau_bench
 from redrive_replays.traces.reading import Material
 from redrive_replays.traces.trace import Trace
 
@@ -43,6 +43,19 @@ IMPORTERS: Final = (
         tau2.detect_submission,
         tau2.refuse_submission,
     ),
+    Importer(
+        "mini-swe-agent",
+        "mini-swe-agent trajectories (.traj.json, the oldest a bare list)",
+        mini_swe_agent.detect,
+        mini_swe_agent.read,
+    ),
+    Importer(
+        "mini-swe-agent-predictions",
+        "mini-swe-agent predictions (refused: patches only)",
+        mini_swe_agent.detect_predictions,
+        mini_swe_agent.refuse_predictions,
+    ),
+    Importer("swe-agent", "SWE-agent trajectories (.traj, or the history alone)", swe_agent.detect, swe_agent.read),
     Importer(
         "anthropic",
         "Anthropic messages (a request, a response, both, a stream, lines of these)",

@@ -34,7 +34,8 @@ class Said:
 
     ``at`` is when it was said, None where the source has no times; ``status`` is that of a result. ``extras`` is what
     else the source has on it: kept beside the run. ``by`` is who speaks where the role does not tell: the calls of a
-    user, and what came of them, are words to the agent.
+    user, and what came of them, are words to the agent. What is ``given`` was said by nobody in this run: an example
+    that stands in the prompt. ``beside`` is what the source has at this place that is no message: name and value.
     """
 
     role: str
@@ -47,6 +48,8 @@ class Said:
     status: Literal["ok", "error", "timeout", "cancelled", "unknown"] = "ok"
     extras: Mapping[str, Json] = field(default_factory=dict)
     by: Literal["", "user", "tool"] = ""
+    beside: Sequence[tuple[str, Json]] = ()
+    given: bool = False
 
     @property
     def answered(self) -> bool:
@@ -93,6 +96,12 @@ class Trace:
     calls: int = 0
     results: int = 0
     unpaired: int = 0
+
+    def remark(self, said: Said, index: int) -> None:
+        """Note what else the source has on a message, and beside it; the input with ``index`` brought it."""
+        if said.extras:
+            self.remarks.append(Remark("extras", dict(said.extras), index))
+        self.remarks += (Remark(name, value, index) for name, value in said.beside)
 
     def lacks(self, what: str) -> None:
         """Note once more that something is missing, or was inferred."""

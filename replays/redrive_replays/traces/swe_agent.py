@@ -1,0 +1,157 @@
+"""SWE-agent trajectories: the history is the conversation, the steps tell what the shell did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from redrive_events import BadInput, Json, parse_json, text_of
+from redrive_replays.traces.chat_messages import said_of
+from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
+from redrive_replays.traces.reading import Diagnostic, Material
+from redrive_replays.traces.trace import ASSISTANT, Remark, Said, Trace
+
+NO_CALLS: Final = "calls as calls (actions stand in the replies' text, what came of them in the user's words)"
+NO_STEPS: Final = "how it ended and what it cost (only the history was kept)"
+UNPLACED: Final = "the reply of a step (the history has none; the step stands beside the run)"
+SHORTENED: Final = "how the history was shortened for the model (its own requests stand in the steps)"
+SEVERAL: Final = "which agent said what (several share the history)"
+_MARKS: Final = frozenset({"agent", "message_type", "action", "tags", "is_demo"})
+_REQUESTS: Final = ("query", "messages")
+_ELIDED: Final = "Old environment output: ("
+
+
+def detect(material: Material) -> bool:
+    """Whether the file is a trajectory, or the history alone, as demonstrations are kept."""
+    return any(_is_trajectory(entry.value) for entry in material.entries)
+
+
+def read(material: Material) -> Iterator[Trace]:
+    """The trajectory as a run; in a file of lines each."""
+    for entry in material.entries:
+        try:
+            if not _is_trajectory(entry.value):
+                raise BadInput("no trajectory")
+            yield trace_of(entry.value, entry.index)
+        except BadInput as error:
+            if not material.lined:
+                raise
+            material.diagnostics.append(Diagnostic(f"{error.problem}, left out", entry.line, entry.offset))
+
+
+def trace_of(value: Mapping[str, Json], entry: int = 0) -> Trace:
+    """One trajectory: its history as a run, how it ended and what it was made with beside it.
+
+    Raises:
+        BadInput: a message is not what it should be.
+    """
+    trace = Trace(entry=entry, missing={NO_TIMES: 1, NO_ERROR_FLAG: 1})
+    said = list(_said(value["history"]))
+    if len({one.extras.get("agent") for one in said if isinstance(one.extras.get("agent"), str)}) > 1:
+        trace.lacks(SEVERAL)
+    if not any(one.calls for one in said):
+        trace.lacks(NO_CALLS)
+    info = _dict(value.get("info"))
+    trace.remarks += (Remark(key, one) for key, one in info.items() if one is not None)
+    steps = value.get("trajectory")
+    if isinstance(steps, list):
+        _place(trace, said, steps)
+    else:
+        trace.lacks(NO_STEPS)
+    config = _config(value.get("replay_config"))
+    beside = {**value, "replay_config": config}
+    trace.remarks += (
+        Remark(key, one)
+        for key, one in beside.items()
+        if one is not None and key not in {"history", "trajectory", "info"}
+    )
+    model, parameters = _model(_dict(config))
+    return retell(trace, said, model=model, parameters=parameters)
+
+
+def _said(history: Sequence[Json]) -> Iterator[Said]:
+    for index, message in enumerate(history):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise BadInput(f"message {index}: not a message")
+        try:
+            said = said_of(message)
+        except BadInput as error:
+            raise BadInput(f"message {index}: {error.problem}") from error
+        extras = dict(said.extras)
+        words = message.get("content")
+        if isinstance(thought := extras.get("thought"), str) and thought in str(words):
+            del extras["thought"]  # the reply again, parsed
+        said.extras = extras
+        said.given = message.get("is_demo") is True
+        yield said
+
+
+def _place(trace: Trace, said: Sequence[Said], steps: Sequence[Json]) -> None:
+    """Each step beside its reply: the state of the shell, how long it took, and what nobody was shown."""
+    replies = [index for index, one in enumerate(said) if one.role == ASSISTANT and not one.given]
+    if any(_is_shortened(_dict(step)) for step in steps):
+        trace.lacks(SHORTENED)
+    in_order = len(replies) == len(steps)
+    for step in steps:
+        words = _dict(step).get("response")
+        if isinstance(step, dict) and replies and (in_order or text_of(said[replies[0]].content) == words):
+            index = replies.pop(0)
+            _put(said[index], step, said[index + 1 : index + 2])
+        else:
+            trace.remarks.append(Remark("step", _unasked(step) if isinstance(step, dict) else step))
+            trace.lacks(UNPLACED)
+
+
+def _put(reply: Said, step: Mapping[str, Json], answers: Sequence[Said]) -> None:
+    words = (text_of(reply.content), reply.extras.get("action"), "")
+    repeated = {key for key in ("thought", "response", "action") if step.get(key) in words}
+    if isinstance(seen := step.get("observation"), str) and any(seen in text_of(one.content) for one in answers):
+        repeated.add("observation")
+    kept = {key: one for key, one in _unasked(step).items() if key not in repeated and one not in (None, {}, [])}
+    if kept:
+        reply.extras = {**reply.extras, "step": kept}
+
+
+def _unasked(step: Mapping[str, Json]) -> dict[str, Json]:
+    """A step without its request, which repeats all that was said before; the state as data."""
+    kept = {key: one for key, one in step.items() if key not in _REQUESTS}
+    if isinstance(state := kept.get("state"), str):
+        kept["state"] = _parsed(state)
+    return kept
+
+
+def _is_shortened(step: Mapping[str, Json]) -> bool:
+    """Whether observations were elided from what the model was asked with."""
+    asked = next((step[key] for key in _REQUESTS if isinstance(step.get(key), list)), ())
+    return any(_ELIDED in str(_dict(one).get("content"))[:80] for one in asked)
+
+
+def _config(config: Json) -> Json:
+    return _parsed(config) if isinstance(config, str) else config
+
+
+def _parsed(text: str) -> Json:
+    try:
+        return parse_json(text)
+    except BadInput:
+        return text
+
+
+def _model(config: Mapping[str, Json]) -> tuple[str, dict[str, object]]:
+    """The model and its settings, as the newer and the older configuration have them."""
+    model = _dict(_dict(config.get("agent")).get("model"))
+    name = model.get("name", model.get("model_name"))
+    keys = ("temperature", "top_p")
+    return name if isinstance(name, str) else "", {key: model[key] for key in keys if model.get(key) is not None}
+
+
+def _is_trajectory(value: Json) -> bool:
+    if not isinstance(value, dict) or not isinstance(history := value.get("history"), list):
+        return False
+    if isinstance(value.get("trajectory"), list) and ("info" in value or "environment" in value):
+        return True
+    return bool(history) and all(isinstance(one, dict) and "role" in one and _MARKS & one.keys() for one in history)
+
+
+def _dict(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, dict) else {}
