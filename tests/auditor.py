@@ -73,7 +73,7 @@ class Auditor:
             Causes(),
             Requests(),
             Calls(program),
-            Transcript(program),
+            Transcript(),
             Knowledge(),
             Consequences(program),
             Spending(program),
@@ -276,12 +276,8 @@ class Calls:
 class Transcript:
     """The request that the log says was asked, rebuilt from its references, is what the model should have read."""
 
-    def __init__(self, program: Program) -> None:
-        granted = program.terms.tools
-        offered = {name: one for name, one in (program.tools or {}).items() if granted is None or name in granted}
-        schemas = {name: one.schema for name, one in offered.items()}
-        rest = {"model": program.terms.model, "parameters": program.terms.parameters, "tools": schemas}
-        self.rest, self.facts_view = canonical(rest), program.terms.view == "facts"
+    def __init__(self) -> None:
+        self.rest, self.facts_view = b"", False
         self.said_at: dict[int, list[Words]] = {}
         self.opening: list[Words] = []
         self.said: list[Words] = []
@@ -299,6 +295,10 @@ class Transcript:
                 step(self, record.event, record.position)
 
     def _started(self, event: RunStarted, position: int) -> None:
+        tools = event.parts["tools"].data if "tools" in event.parts else {}
+        terms = event.contract
+        self.rest = canonical({"model": terms.model, "parameters": terms.parameters, "tools": tools})
+        self.facts_view = terms.view == "facts"
         prompt = event.parts["prompt"].data if "prompt" in event.parts else ()
         self.opening = [dict(one) for one in prompt]
         self.opening += [{"role": "user", "content": event.goal}] if event.goal else []
