@@ -44,7 +44,10 @@ class Message:
 def opening(started: RunStarted) -> tuple[Message, ...]:
     """The messages every request of the run begins with: the agent's prompt, then the goal."""
     part = started.parts.get("prompt")
-    messages = [Message(said["role"], _content(said["content"]), 1) for said in (part.data if part else None) or ()]
+    messages = [
+        Message(said["role"], _content(said["content"]), 1, said.get("call_id", ""))
+        for said in (part.data if part else None) or ()
+    ]
     if started.goal:
         messages.append(Message("user", started.goal, 1))
     return tuple(messages)

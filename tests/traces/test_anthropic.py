@@ -29,7 +29,7 @@ from redrive_replays.traces import FileReport, import_bytes, import_file
 from redrive_replays.traces.anthropic_replies import answer_of
 from tests.traces.oracle import check
 
-HERE = Path(__file__).parent.parent / "fixtures" / "traces"
+HERE = Path(__file__).parent.parent / "fixtures" / "traces" / "anthropic"
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
 # The index counted no call in a file that is a response alone.
 RESPONSES_ALONE = "Arize-ai+openinference/"
@@ -101,9 +101,9 @@ def _joined(told: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def test_a_request_with_its_response() -> None:
     """Whole values: thinking with its seal, results in their order with their error flags, what ran at the provider."""
-    log, report = imported(HERE / "anthropic-request-response.json")
+    log, report = imported(HERE / "request-response.json")
     (run,) = report.runs
-    value = json.loads((HERE / "anthropic-request-response.json").read_bytes())
+    value = json.loads((HERE / "request-response.json").read_bytes())
     request, response = value["request"], value["response"]
     assert (report.format, report.calls, report.results, report.unpaired) == ("anthropic", 4, 4, 0)
     assert (report.grades, report.missing, report.diagnostics) == ({"full": 1}, {"times": 1}, [])
@@ -140,7 +140,7 @@ def test_a_request_with_its_response() -> None:
 
 def test_a_stream_is_put_together_again() -> None:
     """Arguments stay the text that was sent; tokens count from the start; the request is not there, and it is told."""
-    log, report = imported(HERE / "anthropic-stream.txt")
+    log, report = imported(HERE / "stream.txt")
     (reply,) = events(log, report.runs[0], ModelReplied)
     assert reply == ModelReplied(
         content=(
@@ -160,7 +160,7 @@ def test_a_stream_is_put_together_again() -> None:
 
 def test_a_stream_that_breaks_off_is_only_to_look_at() -> None:
     """What came is kept; nobody says that it is the reply."""
-    data = (HERE / "anthropic-stream.txt").read_bytes()
+    data = (HERE / "stream.txt").read_bytes()
     log = MemoryLog()
     report = import_bytes(data[: data.index(b': 2}"')], "cut", log)
     assert report.grades == {"view-only": 1}
@@ -171,7 +171,7 @@ def test_a_stream_that_breaks_off_is_only_to_look_at() -> None:
 
 def test_requests_that_repeat_a_conversation_are_one_run() -> None:
     """Though marks for the cache move; an error is no reply, a response stands alone, and a torn line is told."""
-    log, report = imported(HERE / "anthropic-log.jsonl")
+    log, report = imported(HERE / "log.jsonl")
     first, failed, alone = report.runs
     assert [(one.response_id, one.usage) for one in events(log, first, ModelReplied)] == [
         ("m1", Usage(input=10, output=5)),
@@ -191,18 +191,18 @@ def test_requests_that_repeat_a_conversation_are_one_run() -> None:
 
 def test_repeated_ids_and_missing_halves() -> None:
     """A result closes the oldest open call with its id; one whose call is not there is kept; what is open stays so."""
-    log, report = imported(HERE / "anthropic-messages.json")
+    log, report = imported(HERE / "messages.json")
     (run,) = report.runs
     seen = [(one.call, one.content, one.status) for one in events(log, run, ObservationReceived)]
     assert seen == [(1, "one", "ok"), (2, "two", "ok"), (3, None, "unknown")]
     assert (report.calls, report.results, report.unpaired) == (3, 3, 1)
-    turns = json.loads((HERE / "anthropic-messages.json").read_bytes())
+    turns = json.loads((HERE / "messages.json").read_bytes())
     assert check(list(log.read(run)), retold(turns)) == 3
 
 
 def test_one_message_a_line() -> None:
     """The lines are one conversation; with a line lost it is only to look at."""
-    turns = json.loads((HERE / "anthropic-messages.json").read_bytes())
+    turns = json.loads((HERE / "messages.json").read_bytes())
     lines = [json.dumps(turn).encode() for turn in turns]
     log = MemoryLog()
     whole = import_bytes(b"\r\n".join(lines), "lines", log)

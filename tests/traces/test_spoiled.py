@@ -97,9 +97,7 @@ def test_a_torn_document_is_refused(at: int, name: str) -> None:
         pytest.param(
             b'{"messages":[{"role":"assistant","tool_calls":7}]}', "no run in this openai-chat file: ", id="no run"
         ),
-        pytest.param(
-            b'{"messages":[{"role":"user","content":[{"type":"tool_result"}]}]}', "no trace that", id="others"
-        ),
+        pytest.param(b'{"messages":[{"role":"user","parts":[]}]}', "no trace that", id="others"),
     ],
 )
 def test_what_cannot_be_read_is_told_in_one_line(data: bytes, problem: str) -> None:
