@@ -19,7 +19,7 @@ import pytest
 from redrive.command import VERBS, main
 from refund_desk import desk
 from refund_desk.shop import Bank
-from tests.tables_page import PAGE, page
+from tests.generated_pages import PAGES as GENERATED
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -125,9 +125,10 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
-def test_the_tables_are_told_as_they_are() -> None:
-    """``python -m tests.tables_page`` renews the page."""
-    assert PAGE.read_text(encoding="utf-8") == page()
+@pytest.mark.parametrize("name", GENERATED)
+def test_what_is_told_of_tables_and_formats_is_what_there_is(name: str) -> None:
+    """``python -m tests.generated_pages`` renews these pages."""
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == GENERATED[name]()
 
 
 def test_every_verb_is_told() -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from redrive.moments import line
 from redrive.terminal import Cell, columns, counted
-from redrive_events import Event, Json, Record, VerdictGiven, canonical
+from redrive_events import Event, Json, Record, canonical
 from redrive_projections import Moment, one_line, timeline
 from redrive_replays import ABSENT, Difference, Divergence, Outcome, Report
 
@@ -39,26 +39,12 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Cell]:
     yield headline(report)
     if report.divergences:
         first = report.divergences[0]
-        turning = next((one for one in report.divergences if not _same_verdict(one)), first)
         yield ""
-        if turning is not first:
-            pointers = ", ".join(one.pointer for one in first.differences)
-            yield Text.assemble(
-                ("first at ", "bold"), (str(first.position), "bold"), f": the same verdict, but {pointers}"
-            )
-        yield from _place(turning, records, "first at" if turning is first else "another verdict at")
-        later = [one for one in report.divergences if one.position > turning.position]
+        yield from _place(first, records)
+        later = report.divergences[1:]
         if later:
             yield ""
             yield f"and {counted(len(later), 'later place')}, the next at {later[0].position}"
-
-
-def _same_verdict(one: Divergence) -> bool:
-    """Whether only the words around a verdict differ: another rule gave it, after another look."""
-    sides = one.recorded, one.replayed
-    return all(isinstance(side, VerdictGiven) for side in sides) and "/verdict" not in {
-        each.pointer for each in one.differences
-    }
 
 
 def _notes(report: Report) -> Iterator[str]:
@@ -68,13 +54,13 @@ def _notes(report: Report) -> Iterator[str]:
     yield counted(report.records, "event")
     if report.divergences:
         yield f"{counted(len(report.divergences), 'place')}, first at {report.divergences[0].position}"
-    if report.worded_otherwise:
-        yield f"{counted(report.worded_otherwise, 'reason')} worded otherwise"
+    if report.explained_otherwise:
+        yield f"{counted(report.explained_otherwise, 'same verdict')} for another reason"
     if report.open:
         yield "open: " + ", ".join(f"{name} at {position}" for position, name in report.open)
 
 
-def _place(found: Divergence, records: Sequence[Record], title: str) -> Iterator[Cell]:
+def _place(found: Divergence, records: Sequence[Record]) -> Iterator[Cell]:
     """Input, recorded and replayed event one below the other, then each value that differs."""
     rows: list[tuple[Cell, Cell]] = []
     if found.input != found.position and found.input <= len(records):
@@ -82,7 +68,7 @@ def _place(found: Divergence, records: Sequence[Record], title: str) -> Iterator
     for side, event in (("recorded", found.recorded), ("replayed", found.replayed)):
         told = "nothing" if event is None else line(_moment(_with(records, found.position, event)))
         rows.append((Text(side, style="dim"), told))
-    yield Text.assemble((f"{title} {found.position}", "bold"), f": {found.why}")
+    yield Text.assemble((f"first at {found.position}", "bold"), f": {found.why}")
     yield from columns(rows)
     differences = found.differences[:DIFFERENCES_MAX]
     if differences:

@@ -86,10 +86,15 @@ def watched(items: Iterable[T], what: str, *, total: int | None = None) -> Itera
             progress("", done)
 
 
+def is_watched() -> bool:
+    """Whether a person sees what is printed, as it is printed."""
+    return sys.stdout.isatty() and sys.stderr.isatty()
+
+
 @contextmanager
 def counting(what: str, *, total: int | None = None) -> Iterator[Callable[[str, int], None]]:
     """A function that is told of what, and how much of it, is done; a terminal shows it, after a while."""
-    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+    if not is_watched():
         yield lambda _, __: None
         return
     begun = time.monotonic()

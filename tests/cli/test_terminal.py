@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from redrive import terminal
@@ -13,14 +11,13 @@ GOAL = "王芳的订单在哪里" * 20
 
 
 @pytest.fixture
-def on_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Output that believes it is a terminal of 40 cells."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(terminal, "is_watched", lambda: True)
 
 
 def test_lines_are_cut_by_cells(on_terminal: None, capsys: pytest.CaptureFixture[str]) -> None:
