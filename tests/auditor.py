@@ -194,6 +194,7 @@ class Calls:
     def __init__(self, program: Program) -> None:
         self.terms = program.terms
         self.effects = {name: one.effect for name, one in (program.tools or {}).items()}
+        self.verified = {one.tool for one in program.verifiers}
         self.nonce = ""
         self.calls = 0
         self.verdicts: dict[int, VerdictGiven] = {}
@@ -267,10 +268,17 @@ class Calls:
         self.unsettled.discard(event.call)
         again = [one for one in rest if isinstance(one, ToolCalled)]
         assert (EffectConfirmed(call=event.call) in rest) == (event.outcome == "landed")
+        self._looked_at(event.call, rest, known=event.outcome == "landed")
         if event.outcome == "not_landed":
             self.retry.add(event.call)
         else:
             assert not again, "what landed, or may have, is not tried again"
+
+    def _looked_at(self, call: int, rest: list[Event], *, known: bool) -> None:
+        """What the tool's verifiers can judge they do, whichever way it came; nothing else becomes fact."""
+        found = [one for one in rest if isinstance(one, ObservationVerified | ObservationRefused)]
+        assert bool(found) == (known and self.attempts[call][-1].tool in self.verified)
+        assert found or not [one for one in rest if isinstance(one, FactCommitted)]
 
 
 class Transcript:
@@ -471,6 +479,9 @@ class Spending:
                 assert record.event.state == hashlib.sha256(canonical(self._used())).hexdigest()
             if type(record.event) is ModelAsked:
                 self._affordable()
+        limit_ms = self.budget.wall_time_ms
+        if limit_ms is not None and type(append[0].event) not in STRANGERS and not self.requests.stopped:
+            assert self._wall() < timedelta(milliseconds=limit_ms), "the run stops when its time is over"
 
     def _used(self) -> dict[str, Json]:
         events = [one.event for one in self.records]

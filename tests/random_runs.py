@@ -83,10 +83,10 @@ then = "allow"
 budgets = st.builds(
     Limits,
     steps=st.sampled_from([9, 6, 4, 2, 1]),
-    tokens=st.sampled_from([None, None, None, 60]),
+    tokens=st.sampled_from([None, None, 25]),
     wall_time_ms=st.sampled_from([None, None, 3000, 4 * 3_600_000]),
     tool_calls=st.sampled_from([None, None, 1, 5]),
-    cost_micros=st.sampled_from([None, None, None, 30]),
+    cost_micros=st.sampled_from([None, None, 15]),
 )
 terms = st.builds(
     Terms,
@@ -229,8 +229,11 @@ class RandomWorld:
         raise WorkerLost
 
     def _speak(self) -> None:
-        """Only a person is awaited, so one speaks."""
-        say(self.log, RUN, "Bye." if self.kind else "Tea, please.", at=self._now(), last=self.kind)
+        """Only a person is awaited, so one does something."""
+        if not self.kind and self.chance.of([False, False, True]):
+            cancel(self.log, RUN, by="ana", at=self._now())
+        else:
+            say(self.log, RUN, "Bye." if self.kind else "Tea, please.", at=self._now(), last=self.kind)
 
     def _answer(self, request: Event, waiting: Waiting) -> Input:
         match request:
@@ -258,7 +261,7 @@ class RandomWorld:
 
     def _calls(self) -> ModelReplied:
         calls = [self._call() for _ in range(self.chance.of([1, 1, 2, 3]))]
-        usage = self.chance.of([None, Usage(input=10, cache_read=2, output=3)])
+        usage = self.chance.of([Usage(input=10, cache_read=2, output=3), Usage(output=7), None])
         return reply(self.chance.of(["", "Let me see."]), *calls, usage=usage, cost_micros=self.chance.of([0, 9]))
 
     def _call(self) -> ToolUse:
