@@ -38,9 +38,8 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Cell]:
         yield Text.assemble(("changed parts  ", "bold"), ", ".join(report.changed_parts))
     yield headline(report)
     if report.divergences:
-        first = report.divergences[0]
         yield ""
-        yield from _place(first, records)
+        yield from _place(report.divergences[0], records)
         later = report.divergences[1:]
         if later:
             yield ""
@@ -55,7 +54,7 @@ def _notes(report: Report) -> Iterator[str]:
     if report.divergences:
         yield f"{counted(len(report.divergences), 'place')}, first at {report.divergences[0].position}"
     if report.explained_otherwise:
-        yield f"{counted(report.explained_otherwise, 'same verdict')} for another reason"
+        yield f"{counted(report.explained_otherwise, 'verdict')} explained otherwise"
     if report.open:
         yield "open: " + ", ".join(f"{name} at {position}" for position, name in report.open)
 

@@ -12,8 +12,8 @@ from redrive_events import Event, Json
 
 ABSENT: Final = msgspec.UNSET
 
-# Fields that only word a record: they change nothing that the run, its model or its state can see.
-WORDING = {"verdict_given": {"reason"}}
+# Fields that say why, for the record: nothing that the run, its model or its state can see hangs on them.
+EXPLAINING = {"verdict_given": {"reason", "rule", "read"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ def differences(recorded: Event, replayed: Event) -> list[Difference]:
     return list(_walk("", msgspec.to_builtins(recorded), msgspec.to_builtins(replayed)))
 
 
-def is_wording(event: Event, difference: Difference) -> bool:
-    """Whether a difference is in words for the record only."""
+def is_explaining(event: Event, difference: Difference) -> bool:
+    """Whether a difference is only in why, not in what."""
     tag = type(event).__struct_config__.tag
-    return difference.pointer[1:] in WORDING.get(str(tag), ())
+    return difference.pointer.split("/")[1] in EXPLAINING.get(str(tag), ())
 
 
 def _walk(pointer: str, recorded: Json, replayed: Json) -> Iterator[Difference]:

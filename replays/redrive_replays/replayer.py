@@ -9,7 +9,7 @@ from redrive_engine.program import Program
 from redrive_engine.react import react
 from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Record
 from redrive_projections import RunState, answered_by, evolve
-from redrive_replays.difference import Difference, differences, is_wording
+from redrive_replays.difference import Difference, differences, is_explaining
 from redrive_replays.report import Divergence, Outcome, Report
 
 
@@ -42,7 +42,7 @@ class _Replay:
     def __init__(self, program: Program) -> None:
         self.program, self.state = program, RunState()
         self.found: list[Divergence] = []
-        self.left_over, self.worded, self.count = 0, 0, 0
+        self.left_over, self.explained_otherwise, self.count = 0, 0, 0
         self.torn = ""
 
     def step(self, append: list[Record]) -> None:
@@ -101,16 +101,18 @@ class _Replay:
             self._note(record, "another event follows", record.event, event, after=first.position)
             return False
         found = differences(record.event, event)
-        wording = [one for one in found if is_wording(event, one)]
-        found = [one for one in found if one not in wording]
         if record.cause != cause:
             found.append(Difference("/cause", record.cause, cause))
         if record.at != first.at:
             found.append(Difference("/at", record.at.isoformat(), first.at.isoformat()))
-        self.worded += bool(wording)
-        if found:
-            self._note(record, "differs", record.event, event, after=first.position, found=found)
-        return not found
+        if self._changed() and all(is_explaining(event, one) for one in found):
+            self.explained_otherwise += 1  # another policy may come to the same verdict by another rule
+            return True
+        self._note(record, "differs", record.event, event, after=first.position, found=found)
+        return False
+
+    def _changed(self) -> tuple[str, ...]:
+        return changed_parts(self.state.parts, self.program.digests)
 
     def _adopt(self, records: list[Record]) -> None:
         for record in records:
@@ -137,8 +139,8 @@ class _Replay:
             outcome=self._outcome(),
             records=self.count,
             divergences=tuple(self.found),
-            changed_parts=changed_parts(state.parts, self.program.digests),
-            worded_otherwise=self.worded,
+            changed_parts=self._changed(),
+            explained_otherwise=self.explained_otherwise,
             open=tuple((place, type(one).__name__) for place, one in state.requests.items()),
             reason=self.torn,
         )

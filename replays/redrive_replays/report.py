@@ -40,7 +40,7 @@ class Report:
     records: int
     divergences: tuple[Divergence, ...] = ()
     changed_parts: tuple[str, ...] = ()
-    worded_otherwise: int = 0
+    explained_otherwise: int = 0
     open: tuple[tuple[int, str], ...] = ()
     reason: str = ""
 
@@ -62,7 +62,7 @@ class Report:
             "records": self.records,
             "reason": self.reason,
             "changed_parts": list(self.changed_parts),
-            "worded_otherwise": self.worded_otherwise,
+            "explained_otherwise": self.explained_otherwise,
             "open": [{"position": position, "request": name} for position, name in self.open],
             "divergences": [_divergence(one) for one in self.divergences],
         }

@@ -24,7 +24,7 @@ def test_an_import_is_the_same(redrive: Redrive, incident: str) -> None:
 
 
 def test_another_policy_is_explained(redrive: Redrive, incident: str, snapshot: SnapshotAssertion) -> None:
-    """The changed parts, the first place, and the first other verdict with recorded and replayed values."""
+    """The changed parts, and the first other verdict with recorded and replayed values."""
     assert redrive("replay", incident, "--policy", "stricter.toml") == snapshot
 
 
@@ -73,7 +73,7 @@ def test_of_several_the_first_that_parts_is_explained(redrive: Redrive, incident
     assert redrive("export", incident, "-o", "one.jsonl").code == 0
     said = redrive("replay", incident, "one.jsonl", "--policy", "stricter.toml")
     assert said.code == 1
-    assert said.out.count("another verdict at 12") == 1
+    assert said.out.count("first at 12:") == 1
     assert said.out.endswith("2 runs: 2 diverged\n")
 
 
@@ -82,7 +82,7 @@ def test_a_report_for_a_program(redrive: Redrive, incident: str) -> None:
     data = json.loads(redrive("replay", incident, "--policy", "stricter.toml", "--json").out)
     (report,) = data["reports"]
     assert (report["outcome"], report["changed_parts"]) == ("diverged", ["policy"])
-    flip = report["divergences"][1]["differences"]
+    flip = report["divergences"][0]["differences"]
     assert flip[0] == {"pointer": "/verdict", "recorded": "allow", "replayed": "deny"}
     assert [key for key in flip[3] if key != "pointer"] == ["replayed"]
 

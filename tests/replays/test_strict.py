@@ -253,7 +253,7 @@ def test_another_policy_diverges_at_the_verdict() -> None:
 def test_a_policy_in_other_words_is_the_same(text: str, worded: int) -> None:
     """A verdict's reason is for the record: no model, rule or state sees it. The report still names the part."""
     report = replay_records("run", RUN, with_policy(text))
-    assert report == Report("run", "same", len(RUN), changed_parts=("policy",), worded_otherwise=worded)
+    assert report == Report("run", "same", len(RUN), changed_parts=("policy",), explained_otherwise=worded)
 
 
 def test_two_changes_are_two_divergences() -> None:
