@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from redrive_events import BadInput, Json, parse_json
+from redrive_replays.traces.otlp_protobuf import requests_of
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 # Server-sent events, kept as text.
 _EVENTS = (b"event:", b"data:")
+# The next of several objects that follow one another; some put a comma between them.
+_OBJECT = re.compile(r"[\s,]*\{")
 _ZIP = b"PK\x03\x04"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -62,6 +65,8 @@ def read_bytes(data: bytes, name: str) -> Material:
         BadInput: empty, no JSON, or a document that breaks off.
     """
     material = Material(name, hashlib.sha256(data).hexdigest(), len(data))
+    if _read_protobuf(data, material):
+        return material
     data, start = _as_utf8(data)
     bare = data.strip()
     if not bare:
@@ -80,12 +85,14 @@ def read_bytes(data: bytes, name: str) -> Material:
 
 def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadInput) -> None:
     lines = _lines(data, start, material)
+    if lines is None:
+        material.diagnostics.clear()
+        material.lost = 0
+        lines = _one_behind_another(data, start, material)
     if lines is not None:
         material.lined = True
         material.entries = lines
         return
-    material.diagnostics.clear()
-    material.lost = 0
     read = lenient(data)
     if read is None:
         begun = data.lstrip()[:1] in (b"{", b"[")
@@ -122,6 +129,53 @@ def _lines(data: bytes, start: int, material: Material) -> list[Entry] | None:
     if len(firsts) < 2 or not found or not (firsts[0] or len(found) > material.lost):
         return None
     return found
+
+
+def _one_behind_another(data: bytes, start: int, material: Material) -> list[Entry] | None:
+    """Objects that each stand on several lines; None if there is one only. The last may be cut off."""
+    if data.lstrip()[:1] != b"{":
+        return None
+    text = data.decode(errors="replace")
+    decoder = json.JSONDecoder(strict=False)
+    found: list[Entry] = []
+    at, line = 0, 1
+    while start_at := _OBJECT.match(text, at):
+        begin = start_at.end() - 1
+        line += text.count("\n", at, begin)
+        start, at = start + len(text[at:begin].encode()), begin
+        try:
+            _, end = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            break
+        chunk = text[begin:end].encode()
+        if (read := _line(chunk)) is None:
+            break
+        found.append(Entry(len(found), read[0], line, start))
+        material.diagnostics += (Diagnostic(note, line, start) for note in read[1])
+        line += text.count("\n", begin, end)
+        start, at = start + len(chunk), end
+    rest = text[at:].strip()
+    if not found or not (rest.startswith("{") or (not rest and len(found) > 1)):
+        material.diagnostics.clear()
+        return None
+    if rest:
+        material.lost = 1
+        material.diagnostics.append(Diagnostic("cut off in an object, left out with what follows", line, start))
+    return found
+
+
+def _read_protobuf(data: bytes, material: Material) -> bool:
+    """Whether ``data`` is OTLP in protobuf, which is then read as the JSON that it stands for."""
+    read = requests_of(data)
+    if read is None:
+        return False
+    values, lost = read
+    material.entries = [Entry(index, value) for index, value in enumerate(values)]
+    material.lined = len(values) > 1
+    if lost:
+        material.lost = 1
+        material.diagnostics.append(Diagnostic(f"cut off: the last {lost} bytes could not be read"))
+    return True
 
 
 def split(data: bytes, start: int = 0) -> Iterator[tuple[int, int, bytes]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from redrive_events import BadInput
-from redrive_replays.traces import anthropic, chat, mini_swe_agent, recordings, swe_agent, tau2, tau_bench
+from redrive_replays.traces import anthropic, chat, mini_swe_agent, otel, recordings, swe_agent, tau2, tau_bench
 from redrive_replays.traces.reading import Material
 from redrive_replays.traces.trace import Trace
 
@@ -56,6 +56,8 @@ IMPORTERS: Final = (
         mini_swe_agent.refuse_predictions,
     ),
     Importer("swe-agent", "SWE-agent trajectories (.traj, or the history alone)", swe_agent.detect, swe_agent.read),
+    *(Importer(row.name, row.reads, row.detect, row.read) for row in otel.importers()),
+    Importer("adk-eval-set", otel.EVAL_SET, otel.detect_eval_set, otel.refuse_eval_set),
     Importer(
         "anthropic",
         "Anthropic messages (a request, a response, both, a stream, lines of these)",

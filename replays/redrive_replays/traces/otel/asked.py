@@ -1,0 +1,219 @@
+"""A model asked once: the span that says so, its words and tokens, and several spans of one request as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from redrive_events import Json, Usage
+from redrive_replays.traces.chat_exchanges import PARAMETERS
+from redrive_replays.traces.otel import gemini, names
+from redrive_replays.traces.otel.content import ATTRIBUTES_MAX, Words, tools_of, words_of
+from redrive_replays.traces.otel.kinds import kind_of
+from redrive_replays.traces.otel.spans import Span, Tree
+from redrive_replays.traces.otel.values import parsed
+from redrive_replays.traces.trace import Meta
+
+TOKENS_MAX: Final = 2**53
+OUTER_ONLY: Final = "the steps inside (only the outer span is there)"
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """What a span says of one request to a model; ``also`` are the other spans that tell of the same one."""
+
+    span: Span
+    words: Words
+    tokens: dict[str, int]
+    finish: str = ""
+    model: str = ""
+    request_model: str = ""
+    response_id: str = ""
+    cost_micros: int = 0
+    parameters: dict[str, Json] = field(default_factory=dict)
+    tools: list[Json] = field(default_factory=list)
+    outer: bool = False
+    also: list[Span] = field(default_factory=list)
+
+    @property
+    def broken(self) -> bool:
+        """Whether some of its messages are not there."""
+        full = len(self.span.attributes) >= ATTRIBUTES_MAX
+        return self.words.cut or (self.words.gaps > 0) or (self.span.dropped > 0 and full)
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing came back."""
+        return self.span.error is not None and not self.words.replied
+
+    @property
+    def worth(self) -> tuple[bool, bool, bool, int]:
+        """How much of the content it has."""
+        words = self.words
+        return bool(words.replied), bool(words.asked), not self.broken, len(words.asked)
+
+    def meta(self) -> Meta:
+        """What stands beside the words of the reply."""
+        return Meta(usage_of(self.tokens), self.finish, self.model, self.response_id, self.cost_micros)
+
+
+def usage_of(tokens: Mapping[str, int]) -> Usage | None:
+    """Tokens without double counting: those of the prompt contain the cached ones, unless there are fewer of them."""
+    if not tokens:
+        return None
+    cached = tokens.get("cache_read", 0) + tokens.get("cache_write", 0)
+    prompt = tokens.get("input", 0)
+    return Usage(
+        input=prompt - cached if prompt >= cached else prompt,
+        cache_read=tokens.get("cache_read", 0),
+        cache_write=tokens.get("cache_write", 0),
+        output=tokens.get("output", 0),
+        reasoning=min(tokens.get("reasoning", 0), tokens.get("output", 0)),
+    )
+
+
+def asked_of(span: Span, *, outer: bool = False) -> Asked:
+    """What one span says."""
+    words = words_of(span)
+    finish = span.first(*names.FINISH)
+    if isinstance(finish, list):
+        finish = finish[0] if finish else ""
+    if isinstance(read := parsed(finish), list) and read:
+        finish = read[0]
+    return Asked(
+        span,
+        words,
+        tokens_of(span),
+        finish=finish if isinstance(finish, str) and finish else words.finish,
+        model=span.text(*names.RESPONSE_MODEL),
+        request_model=span.text(*names.REQUEST_MODEL),
+        response_id=span.text(*names.RESPONSE_ID) or _id_in_output(span),
+        cost_micros=_cost(span.first(*names.COST)),
+        parameters=_parameters(span),
+        tools=tools_of(span),
+        outer=outer,
+    )
+
+
+def tokens_of(span: Span) -> dict[str, int]:
+    """The tokens that a span counts, as it counts them."""
+    found = gemini.tokens(span.attributes)
+    for kind, keys in names.TOKENS.items():
+        for key in keys:
+            value = span.attributes.get(key)
+            if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < TOKENS_MAX:
+                found[kind] = max(value, found.get(kind, 0))
+                break
+    return found
+
+
+def _cost(value: Json) -> int:
+    return round(value * 1_000_000) if isinstance(value, int | float) and 0 < value < 1_000_000 else 0
+
+
+def _id_in_output(span: Span) -> str:
+    output = span.attributes.get("output.value")
+    read = parsed(output) if isinstance(output, str) and len(output) < 1_000_000 else None
+    label = read.get("id") if isinstance(read, dict) else None
+    return label if isinstance(label, str) else ""
+
+
+def _parameters(span: Span) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    invoked = parsed(span.attributes.get("llm.invocation_parameters"))
+    if isinstance(invoked, dict):
+        found |= {key: value for key, value in invoked.items() if key in PARAMETERS and value is not None}
+    for key, value in span.attributes.items():
+        if key.startswith(names.PARAMETERS) and key not in names.NO_PARAMETERS and value not in (None, []):
+            found[key.removeprefix(names.PARAMETERS)] = value
+    return dict(sorted(found.items()))
+
+
+def all_asked(tree: Tree) -> list[Asked]:
+    """Every request that the spans tell of, once, in the order of time."""
+    kinds = {id(span): kind_of(span) for span in tree.spans}
+    found = {id(span): asked_of(span) for span in tree.spans if kinds[id(span)] == "model"}
+    inside = _inside(tree, kinds)
+    for span in tree.spans:
+        if kinds[id(span)] in {"vercel", "agent"} and id(span) not in inside:
+            one = asked_of(span, outer=True)
+            if kinds[id(span)] == "vercel" and (one.words.asked or one.words.replied or one.tokens):
+                found[id(span)] = one
+    kept = _innermost(tree, kinds, found)
+    return _by_response([kept[id(span)] for span in tree.spans if id(span) in kept])
+
+
+def _inside(tree: Tree, kinds: Mapping[int, str]) -> set[int]:
+    """The spans inside of which a model is asked."""
+    found: set[int] = set()
+    for span in tree.spans:
+        if kinds[id(span)] == "model":
+            found |= {id(up) for up in tree.above(span)}
+    return found
+
+
+def _innermost(tree: Tree, kinds: Mapping[int, str], found: dict[int, Asked]) -> dict[int, Asked]:
+    """A request told of by a span and by another inside of it is one; an outer span of several is their sum."""
+    inner: dict[int, list[Span]] = {}
+    depth: dict[int, int] = {}
+    for span in tree.spans:
+        if id(span) not in found:
+            continue
+        above = list(tree.above(span))
+        depth[id(span)] = len(above)
+        nearest = next((up for up in above if kinds[id(up)] in {"model", "tool", "agent", "vercel"}), None)
+        if nearest is not None and id(nearest) in found and kinds[id(nearest)] == "model":
+            inner.setdefault(id(nearest), []).append(span)
+    kept = dict(found)
+    for outer in sorted(inner, key=lambda one: -depth[one]):
+        within = [kept[id(one)] for one in inner[outer] if id(one) in kept]
+        mine = kept.pop(outer)
+        if len(within) == 1 or not any(one.words.replied for one in within):
+            for one in within:
+                kept.pop(id(one.span), None)
+            whole = mine
+            for one in within:
+                whole = merged(one, whole)
+            kept[id(whole.span)] = whole
+        else:
+            within[0].also.append(mine.span)
+    return kept
+
+
+def merged(first: Asked, second: Asked) -> Asked:
+    """Two tellings of one request: the one that has more of its content, the first of equals, and the larger counts."""
+    best, other = (second, first) if second.worth > first.worth else (first, second)
+    best.tokens = {
+        kind: max(best.tokens.get(kind, 0), other.tokens.get(kind, 0)) for kind in {**best.tokens, **other.tokens}
+    }
+    best.finish = best.finish or other.finish
+    best.model = best.model or other.model
+    best.request_model = best.request_model or other.request_model
+    best.response_id = best.response_id or other.response_id
+    best.cost_micros = max(best.cost_micros, other.cost_micros)
+    best.parameters = {**other.parameters, **best.parameters}
+    best.tools = best.tools or other.tools
+    best.also += [other.span, *other.also]
+    return best
+
+
+def _by_response(asked: Iterable[Asked]) -> list[Asked]:
+    """Spans of two instrumentors side by side: the same response at the same time is one request."""
+    found: list[Asked] = []
+    by_id: dict[str, list[int]] = {}
+    for one in asked:
+        places = by_id.setdefault(one.response_id, []) if one.response_id else []
+        twin = next((at for at in reversed(places) if _same_time(found[at].span, one.span)), None)
+        if twin is None:
+            places.append(len(found))
+            found.append(one)
+        else:
+            found[twin] = merged(found[twin], one)
+    return found
+
+
+def _same_time(one: Span, other: Span) -> bool:
+    if one.scope == other.scope or None in {one.start, one.end, other.start, other.end}:
+        return False
+    return one.start < other.end and other.start < one.end  # type: ignore[operator]

@@ -1,0 +1,87 @@
+"""What a span is: a model asked, an agent at work, a tool at work, or something else."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from redrive_replays.traces.otel import gemini, names
+from redrive_replays.traces.otel.spans import Span
+from redrive_replays.traces.otel.values import parsed
+
+# "vercel" is an outer span of the Vercel AI SDK: an agent, or the model asked where no inner span says so.
+Kind: TypeAlias = Literal["model", "agent", "tool", "vercel", "other"]
+
+_OPEN_INFERENCE: Final[dict[str, Kind]] = {"LLM": "model", "AGENT": "agent", "TOOL": "tool"}
+_TRACELOOP: Final[dict[str, Kind]] = {"workflow": "agent", "agent": "agent", "tool": "tool"}
+
+
+def kind_of(span: Span) -> Kind:
+    """By the convention that says most."""
+    return _by_operation(span) or _by_vercel(span) or _by_open_inference(span) or _by_others(span)
+
+
+def _by_operation(span: Span) -> Kind | None:
+    operation = span.text(names.OPERATION)
+    if operation in names.MODEL_OPERATIONS:
+        return "model"
+    if operation in names.AGENT_OPERATIONS:
+        return "agent"
+    if operation in names.TOOL_OPERATIONS:
+        return "tool"
+    return None
+
+
+def _by_vercel(span: Span) -> Kind | None:
+    operation = span.text(*names.VERCEL)
+    if not operation.startswith("ai."):
+        return None
+    operation = operation.split(" ")[0]
+    if "embed" in operation:
+        return "other"
+    if operation.endswith(names.VERCEL_ASKED):
+        return "model"
+    if operation == names.VERCEL_TOOL:
+        return "tool"
+    return "vercel" if operation in names.VERCEL_OUTER else None
+
+
+def _by_open_inference(span: Span) -> Kind | None:
+    label = span.text(names.OPEN_INFERENCE).upper()
+    if not label:
+        return None
+    metadata = parsed(span.attributes.get("metadata"))
+    if label == "AGENT" and isinstance(metadata, dict) and "langgraph_node" in metadata:
+        # LangGraph calls each step of an agent an agent.
+        return "other"
+    return _OPEN_INFERENCE.get(label, "other")
+
+
+def _by_others(span: Span) -> Kind:
+    if found := _TRACELOOP.get(span.text(names.TRACELOOP)):
+        return found
+    if span.name == "call_llm" or (gemini.REQUEST in span.attributes and span.text("gen_ai.request.model")):
+        return "model"
+    if span.text("llm.request.type") in {"chat", "completion"}:
+        return "model"
+    if span.text("gen_ai.tool.name") or span.name.startswith("execute_tool "):
+        return "tool"
+    if (
+        span.name == "agent run"
+        or span.name.startswith("invoke_agent ")
+        or any(one in span.attributes for one in names.ALL)
+    ):
+        return "agent"
+    return "model" if _has_words(span) else "other"
+
+
+def _has_words(span: Span) -> bool:
+    """Whether a span of no known kind has what only a request to a model has."""
+    if span.text(names.OPERATION) or span.text(names.TRACELOOP):
+        return False
+    if any(event.name in names.EVENT_ROLES or event.name == names.CHOICE for event in span.events):
+        return True
+    if any(event.name.startswith("gen_ai.content.") or event.name == names.DETAILS for event in span.events):
+        return True
+    starts = (names.INPUT, names.OUTPUT, "gen_ai.prompt", "gen_ai.completion", "gen_ai.usage.", "llm.prompts.0")
+    asked = any(key.startswith(starts) for key in span.attributes)
+    return asked or ("request_data" in span.attributes and "response_data" in span.attributes)
