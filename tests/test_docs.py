@@ -126,8 +126,10 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_what_is_told_of_tables_and_formats_is_what_there_is(name: str) -> None:
-    """``python -m tests.generated_pages`` renews these pages."""
+def test_what_is_told_of_tables_and_formats_is_what_there_is(name: str, request: pytest.FixtureRequest) -> None:
+    """``pytest --snapshot-update`` renews these pages, and so does ``python -m tests.generated_pages``."""
+    if request.config.option.update_snapshots:
+        (ROOT / "docs" / name).write_text(GENERATED[name](), encoding="utf-8")
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == GENERATED[name]()
 
 
