@@ -111,6 +111,8 @@ def content_of(content: Json, extras: dict[str, Json]) -> Content:
 
 def _block(block: Json, index: int, extras: dict[str, Json]) -> Block:
     """A block in our terms; pictures, tools that ran at the provider and sealed data stay as they came."""
+    if isinstance(block, str):
+        return Text(text=block)
     kind = _kind(block)
     read: Block | None = None
     taken: tuple[str, ...] = ()

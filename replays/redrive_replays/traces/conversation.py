@@ -117,7 +117,7 @@ def _joined(trace: Trace, said: Sequence[Said]) -> Iterator[Said]:
             meta=one.meta,
             at=one.at or before.at,
             extras={**before.extras, **one.extras},
-            beside=(*before.beside, *one.beside),
+            beside=[*before.beside, *one.beside],
         )
     if before is not None:
         yield before

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from redrive_events import BadInput
-from redrive_replays.traces import anthropic, chat, mini_swe_agent, otel, recordings, swe_agent, tau2, tau_bench
+from redrive_replays.traces import (
+    anthropic,
+    chat,
+    claude_code,
+    mini_swe_agent,
+    otel,
+    recordings,
+    swe_agent,
+    tau2,
+    tau_bench,
+)
 from redrive_replays.traces.reading import Material
 from redrive_replays.traces.trace import Trace
 
@@ -58,6 +68,18 @@ IMPORTERS: Final = (
     Importer("swe-agent", "SWE-agent trajectories (.traj, or the history alone)", swe_agent.detect, swe_agent.read),
     *(Importer(row.name, row.reads, row.detect, row.read) for row in otel.importers()),
     Importer("adk-eval-set", otel.EVAL_SET, otel.detect_eval_set, otel.refuse_eval_set),
+    Importer(
+        "claude-code",
+        "Claude Code sessions (files of a session or a sub-agent, stream-json, loglines)",
+        claude_code.detect,
+        claude_code.read,
+    ),
+    Importer(
+        "claude-code-meta",
+        "Claude Code's notes on a sub-agent (refused: no messages)",
+        claude_code.detect_meta,
+        claude_code.refuse_meta,
+    ),
     Importer(
         "anthropic",
         "Anthropic messages (a request, a response, both, a stream, lines of these)",

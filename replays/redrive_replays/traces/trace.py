@@ -48,7 +48,7 @@ class Said:
     status: Literal["ok", "error", "timeout", "cancelled", "unknown"] = "ok"
     extras: Mapping[str, Json] = field(default_factory=dict)
     by: Literal["", "user", "tool"] = ""
-    beside: Sequence[tuple[str, Json]] = ()
+    beside: list[tuple[str, Json]] = field(default_factory=list)
     given: bool = False
 
     @property
