@@ -113,11 +113,13 @@ class LiveWorld:
         if waiting.unheard:
             return Happened(SignalsHeard(), self._clock())
         for position, request in waiting.requests.items():
-            if position not in self._flights and type(request) is not PersonAsked:
-                self._start(position, request, waiting)
+            waits = position in self._flights or type(request) is PersonAsked
+            if not waits and not self._start(position, request, waiting):
+                return Happened(SignalsHeard(), self._clock())
         if waiting.stopping:
             self._hurry()
         while True:
+            self._keep_lease(waiting)
             self._landed = anyio.Event()
             if self._answers:
                 position = next(iter(self._answers))
@@ -126,8 +128,7 @@ class LiveWorld:
                 return Happened(answer, self._clock(), position)
             with anyio.move_on_after(self._seconds_to_wait(waiting)):
                 await self._landed.wait()
-                continue
-            if (happened := self._look(waiting)) is not None:
+            if not self._answers and (happened := self._look(waiting)) is not None:
                 return happened
 
     def _look(self, waiting: Waiting) -> Happened | None:
@@ -140,10 +141,7 @@ class LiveWorld:
                 return Happened(given_up(flight.request, stopping=waiting.stopping), at, position)
         if waiting.deadline is not None and at >= waiting.deadline:
             return Happened(DeadlinePassed(which="wall_time"), at)
-        assert self._lease is not None
-        if moment >= self._lease[2] - timedelta(seconds=self._patience.lease_s * 2 / 3):
-            self._hold(waiting.run_id, waiting.worker)
-        if self._log.head(waiting.run_id).position > waiting.position:
+        if self._moved_on(waiting):
             return Happened(SignalsHeard(), at)  # its append is refused, and on the new state it is heard
         return None
 
@@ -155,16 +153,23 @@ class LiveWorld:
         soonest = min((wait.total_seconds() for wait in waits), default=math.inf)
         return max(0.0, min(soonest, self._patience.look_s))
 
-    def _start(self, position: int, request: Request, waiting: Waiting) -> None:
-        """Set a request on its way; right before a write starts, the lease must stand."""
+    def _start(self, position: int, request: Request, waiting: Waiting) -> bool:
+        """Set a request on its way, unless it is a write and the log has moved on.
+
+        Right before a write starts the lease must stand, and must have stood since the last append: between two leases
+        of this worker there may have been another's.
+        """
         if waiting.stopping and not isinstance(request, ReconcileAsked):
             self._flights[position] = _Flight(request, anyio.CancelScope(), now())  # nothing starts after a stop
-            return
+            return True
         if isinstance(request, ToolCalled) and request.effect != "read":
             self._hold(waiting.run_id, waiting.worker)
+            if self._moved_on(waiting):
+                return False
         flight = _Flight(request, anyio.CancelScope(), self._due(request))
         self._flights[position] = flight
         self._group.start_soon(self._fly, position, flight, waiting)
+        return True
 
     async def _fly(self, position: int, flight: _Flight, waiting: Waiting) -> None:
         with flight.scope:
@@ -194,6 +199,15 @@ class LiveWorld:
             )
             limit = grace if patient else moment
             flight.due = limit if flight.due is None else min(flight.due, limit)
+
+    def _moved_on(self, waiting: Waiting) -> bool:
+        return self._log.head(waiting.run_id).position > waiting.position
+
+    def _keep_lease(self, waiting: Waiting) -> None:
+        """Renew the lease once a third of it is over, also while answers come so fast that there is no time to wait."""
+        assert self._lease is not None
+        if now() >= self._lease[2] - timedelta(seconds=self._patience.lease_s * 2 / 3):
+            self._hold(waiting.run_id, waiting.worker)
 
     def _hold(self, run_id: str, worker: str) -> None:
         lease = self._log.hold(run_id, worker, ttl_s=self._patience.lease_s)
