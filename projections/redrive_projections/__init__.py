@@ -2,8 +2,9 @@
 
 from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import claims, missing, slots, status, worded
+from redrive_projections.folding import evolve, fold
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
-from redrive_projections.state import Call, Fact, RunState, answered_by, evolve, fold
+from redrive_projections.state import Call, Fact, RunState, answered_by
 from redrive_projections.timeline import Moment, called_as, harmless, one_line, timeline
 from redrive_projections.transcript import Message, kept_of, opening, references, request_digest
 from redrive_projections.views import VIEWS, sealed, state_view

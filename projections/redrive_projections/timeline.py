@@ -45,7 +45,8 @@ from redrive_events import (
     canonical,
     text_of,
 )
-from redrive_projections.state import RunState, evolve
+from redrive_projections.folding import evolve
+from redrive_projections.state import RunState
 
 VALUE_CHARS_MAX = 60
 TEXT_CHARS_MAX = 400

@@ -35,6 +35,7 @@ from redrive_events import (
 )
 from redrive_projections.budget import used
 from redrive_projections.completion import status
+from redrive_projections.folding import evolve
 from redrive_projections.history.tables import (
     AnnotationRow,
     EventRow,
@@ -45,8 +46,9 @@ from redrive_projections.history.tables import (
     StepRow,
     ToolCallRow,
     VerdictRow,
+    labels_of,
 )
-from redrive_projections.state import RunState, evolve
+from redrive_projections.state import RunState
 
 _WHOLE_MAX = 2**63 - 1
 _MILLISECOND = timedelta(milliseconds=1)
@@ -137,8 +139,8 @@ class RunRows:
         row.started_at, row.clock, row.rules = record.at, event.clock, _whole(event.rules)
         row.agent, row.version, row.goal = event.agent, event.version or None, event.goal
         row.principal, row.tenant = event.principal or None, event.tenant or None
-        row.labels, row.arm = event.labels, event.labels.get("arm")
-        row.parts = {name: part.digest for name, part in event.parts.items()}
+        row.labels, row.arm = labels_of(event.labels), event.labels.get("arm")
+        row.parts = labels_of({name: part.digest for name, part in event.parts.items()})
         row.currency, row.model = event.contract.budget.currency, event.contract.model or None
         if (parent := event.parent) is not None:
             row.parent, row.parent_call = parent.run_id, _whole(parent.call) or None

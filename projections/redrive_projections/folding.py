@@ -1,0 +1,289 @@
+"""How a run's state follows from its records: one step a kind, in one table."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any
+
+from redrive_events import (
+    ANSWERS,
+    DRIVERS,
+    STRANGERS,
+    AnnotationMade,
+    CancelRequested,
+    Content,
+    DeadlinePassed,
+    DecisionMade,
+    EffectConfirmed,
+    EffectInDoubt,
+    EffectReconciled,
+    Event,
+    FactCommitted,
+    FinishRefused,
+    LeaseGranted,
+    MessageReceived,
+    ModelAsked,
+    ModelFailed,
+    ModelReplied,
+    ObservationReceived,
+    ObservationRefused,
+    ObservationVerified,
+    PersonAsked,
+    ReconcileAsked,
+    Record,
+    ReplyRefused,
+    Request,
+    RunEnded,
+    RunStarted,
+    SignalsHeard,
+    StopDecided,
+    ToolCalled,
+    ToolUse,
+    VerdictGiven,
+    arguments_of,
+    blocks_of,
+    text_of,
+)
+from redrive_projections.state import Call, Fact, RunState
+from redrive_projections.transcript import Message, opening, received
+
+_HEARS = DRIVERS | ANSWERS
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def fold(records: Iterable[Record]) -> RunState:
+    """The state after all of ``records``."""
+    state = RunState()
+    for record in records:
+        evolve(state, record)
+    return state
+
+
+def evolve(state: RunState, record: Record) -> RunState:
+    """One record further: place and time come from the record, everything else from its event."""
+    event = record.event
+    if state.now is None:
+        state.run_id = record.run_id
+    if state.counted != record.at:
+        _count_time(state, event, record.at)
+    state.now, state.position = record.at, record.position
+    if state.end is not None:
+        return state
+    if type(event) in _HEARS:
+        state.hearing, state.unheard = state.unheard, []
+        state.requests.pop(record.cause, None)
+    _STEPS[type(event)](state, event, record.position)
+    return state
+
+
+def _count_time(state: RunState, event: Event, at: datetime) -> None:
+    """Time in which only people are awaited does not count, nor that between two workers.
+
+    What a stranger appends says nothing of a worker, so the time before it counts with the worker's next record.
+    """
+    people = _only_people(state)
+    if type(event) in STRANGERS and not people:
+        return
+    if state.counted is not None and not people and type(event) is not LeaseGranted:
+        state.wall_us += (at - state.counted) // _MICROSECOND
+    state.counted = at
+
+
+def _only_people(state: RunState) -> bool:
+    for request in state.requests.values():
+        if type(request) is not PersonAsked:
+            return False
+    return bool(state.requests)
+
+
+def _started(state: RunState, event: RunStarted, position: int) -> None:
+    state.started = event
+    state.parts = {name: part.digest for name, part in event.parts.items()}
+    state.messages.extend(opening(event))
+
+
+def _message(state: RunState, event: MessageReceived, position: int) -> None:
+    state.unheard.append(event)
+    for asked in [place for place, request in state.requests.items() if type(request) is PersonAsked]:
+        del state.requests[asked]
+    if event.content:
+        # what is said while a reply or its calls are awaited stands after their responses
+        state.waiting.append(received(event, position))
+
+
+def _cancel(state: RunState, event: CancelRequested, position: int) -> None:
+    state.unheard.append(event)
+
+
+def _lease(state: RunState, event: LeaseGranted, position: int) -> None:
+    state.worker, state.epoch = event.worker, event.epoch
+    state.parts = event.parts or state.parts
+
+
+def _request(state: RunState, event: Request, position: int) -> None:
+    state.requests[position] = event
+
+
+def _model_asked(state: RunState, event: ModelAsked, position: int) -> None:
+    _settle(state)
+    state.requests[position] = event
+    said = _said(state, {one for one in event.new if isinstance(one, int)})
+    new = (said.get(one, ()) if isinstance(one, int) else (Message(one.role, one.text, 0),) for one in event.new)
+    state.asked = [*state.asked[: event.kept], *chain.from_iterable(new)]
+
+
+def _said(state: RunState, positions: set[int]) -> dict[int, deque[Message]]:
+    """The messages that come from ``positions``: sought from the end, since what is new is what was said last."""
+    said: dict[int, deque[Message]] = {}
+    for message in reversed(state.messages):
+        if message.of in positions:
+            said.setdefault(message.of, deque()).appendleft(message)
+        elif len(said) == len(positions):
+            break
+    return said
+
+
+def _replied(state: RunState, event: ModelReplied, position: int) -> None:
+    state.steps += 1
+    state.model_failed = 0
+    state.cost_micros += event.cost_micros
+    if event.usage is not None:
+        usage = event.usage
+        state.tokens += usage.input + usage.cache_read + usage.cache_write + usage.output
+    state.reply = position
+    state.messages.append(Message("assistant", event.content, position))
+
+
+def _model_failed(state: RunState, event: ModelFailed, position: int) -> None:
+    state.model_failed += 1
+
+
+def _decided(state: RunState, event: DecisionMade, position: int) -> None:
+    state.unreadable = 0
+    content = state.messages[-1].content if state.messages else ""
+    state.answer = event.answer or (text_of(content) if event.kind == "finish" else "")
+    blocks = blocks_of(content) if event.calls else ()
+    for proposed in event.calls:
+        state.calls_made = proposed.call
+        call = Call(proposed.call, proposed.tool, proposed.arguments, native=proposed.block is not None)
+        block = blocks[proposed.block] if proposed.block is not None and 0 <= proposed.block < len(blocks) else None
+        if isinstance(block, ToolUse):  # in a recording that is not ours it may be anything: the fold goes on
+            call.arguments, call.id = arguments_of(block.arguments), block.id
+        state.calls[proposed.call] = call
+
+
+def _reply_refused(state: RunState, event: ReplyRefused, position: int) -> None:
+    state.unreadable += 1
+    state.messages.append(Message("user", event.text, position))
+
+
+def _finish_refused(state: RunState, event: FinishRefused, position: int) -> None:
+    state.messages.append(Message("user", event.text, position))
+
+
+def _verdict(state: RunState, event: VerdictGiven, position: int) -> None:
+    if event.verdict == "deny":
+        _respond(state, event.call, event.text, position)
+
+
+def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
+    state.requests[position] = event
+    state.tool_calls += event.attempt == 1
+    call = state.calls.setdefault(event.call, Call(event.call, event.tool, event.arguments))
+    call.arguments, call.effect, call.key = event.arguments, event.effect, event.key
+    call.attempt, call.response = event.attempt, None
+
+
+def _observed(state: RunState, event: ObservationReceived, position: int) -> None:
+    _respond(state, event.call, event.content, position)
+
+
+def _observation_refused(state: RunState, event: ObservationRefused, position: int) -> None:
+    _respond(state, event.call, event.text, position)
+
+
+def _reconciled(state: RunState, event: EffectReconciled, position: int) -> None:
+    _respond(state, event.call, event.content, position)
+
+
+def _in_doubt(state: RunState, event: EffectInDoubt, position: int) -> None:
+    for place, request in list(state.requests.items()):
+        if type(request) is ToolCalled and request.call == event.call:
+            del state.requests[place]
+
+
+def _fact(state: RunState, event: FactCommitted, position: int) -> None:
+    state.facts[event.key] = Fact(event.value, position, event.evidence, event.verifier)
+
+
+def _stopped(state: RunState, event: StopDecided, position: int) -> None:
+    state.stop = event
+    for place, request in list(state.requests.items()):
+        if type(request) is PersonAsked:
+            del state.requests[place]
+
+
+def _ended(state: RunState, event: RunEnded, position: int) -> None:
+    state.end = event
+
+
+def _nothing(state: RunState, event: Event, position: int) -> None:
+    """What the record's place and time do not already say changes nothing."""
+
+
+def _respond(state: RunState, number: int, content: Content | None, position: int) -> None:
+    """Give a call its one response; a later one (a refusal, a reconciliation) takes its place."""
+    call = state.calls.get(number)
+    if call is None:  # a recording with an answer too many: the replayer says so, the fold goes on
+        return
+    call.observed = position
+    if content is None:
+        call.response = None
+    elif call.native:
+        call.response = Message("tool", content, position, call_id=call.id)
+    else:
+        call.response = Message("user", content, position)
+
+
+def _settle(state: RunState) -> None:
+    """The calls of the last reply have their responses: they and what was said meanwhile join the transcript.
+
+    Only where a recording lacks an answer is a call still open; it stays, for what else is recorded of it.
+    """
+    state.messages.extend(state.coming())
+    awaited = {getattr(request, "call", 0) for request in state.requests.values()}
+    state.calls = {number: call for number, call in state.calls.items() if number in awaited}
+    state.waiting = []
+
+
+_STEPS: dict[type, Callable[[RunState, Any, int], None]] = {
+    RunStarted: _started,
+    MessageReceived: _message,
+    CancelRequested: _cancel,
+    LeaseGranted: _lease,
+    ModelAsked: _model_asked,
+    ToolCalled: _tool_called,
+    PersonAsked: _request,
+    ReconcileAsked: _request,
+    ModelReplied: _replied,
+    ModelFailed: _model_failed,
+    ObservationReceived: _observed,
+    EffectReconciled: _reconciled,
+    DecisionMade: _decided,
+    ReplyRefused: _reply_refused,
+    VerdictGiven: _verdict,
+    ObservationRefused: _observation_refused,
+    FactCommitted: _fact,
+    FinishRefused: _finish_refused,
+    EffectInDoubt: _in_doubt,
+    StopDecided: _stopped,
+    RunEnded: _ended,
+    SignalsHeard: _nothing,
+    DeadlinePassed: _nothing,
+    ObservationVerified: _nothing,
+    EffectConfirmed: _nothing,
+    AnnotationMade: _nothing,
+}
