@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from redrive_projections import fold, status
 from redrive_replays import recording_of, replay
 from redrive_replays.traces import FileReport, import_bytes, import_file
 from redrive_replays.traces.anthropic_replies import answer_of
+from tests.traces.anthropic_words import retold
 from tests.traces.oracle import check
 
 HERE = Path(__file__).parent.parent / "fixtures" / "traces" / "anthropic"
@@ -50,53 +50,6 @@ def remarks(log: MemoryLog, run: str) -> list[tuple[str, Any]]:
     """What stands beside a run."""
     notes = [record.event for record in log.read(f"{run}@notes")]
     return [(note.name, note.value) for note in notes if isinstance(note, AnnotationMade)]
-
-
-def retold(turns: Sequence[Mapping[str, Any]], system: Any = None) -> list[dict[str, Any]]:
-    """Anthropic's messages in the words of the oracle, by another way than the importer's."""
-    told: list[dict[str, Any]] = [] if system is None else [{"role": "system", "content": system}]
-    for turn in turns:
-        blocks = turn["content"] if isinstance(turn["content"], list) else [{"type": "text", "text": turn["content"]}]
-        if turn["role"] == "assistant":
-            calls = [
-                {"id": one["id"], "function": {"name": one["name"], "arguments": one["input"]}}
-                for one in blocks
-                if one["type"] == "tool_use"
-            ]
-            content = [one for one in blocks if one["type"] not in {"tool_use", "thinking"}]
-            told.append({"role": "assistant", "content": content, "tool_calls": calls})
-            continue
-        told += _user(blocks)
-    return list(_joined(told))
-
-
-def _user(blocks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    words: list[Any] = []
-    for one in [*blocks, {"type": "end"}]:
-        if one["type"] in {"tool_result", "end"}:
-            if words:
-                yield {"role": "user", "content": words}
-            words = []
-        if one["type"] == "tool_result":
-            yield {"role": "tool", "content": one["content"], "tool_call_id": one["tool_use_id"]}
-        elif one["type"] != "end":
-            words.append(one)
-
-
-def _joined(told: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Replies behind one another, the first of which calls, are one."""
-    before: dict[str, Any] | None = None
-    for one in told:
-        if before and one["role"] == "assistant" == before["role"] and before["tool_calls"]:
-            before = {**before, "content": [*before["content"], *one["content"]]} | {
-                "tool_calls": [*before["tool_calls"], *one["tool_calls"]]
-            }
-            continue
-        if before:
-            yield before
-        before = one
-    if before:
-        yield before
 
 
 def test_a_request_with_its_response() -> None:

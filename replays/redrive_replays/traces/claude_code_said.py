@@ -110,14 +110,15 @@ class Told:
         extras = {**self._rest(line), **rest_of(message), **said.extras, **late}
         if line.value.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
             self.trace.lacks(SYNTHETIC)
-        label = text(message.get("id")) or text(line.value.get("requestId"))
+        label, request = text(message.get("id")), text(line.value.get("requestId"))
         before = self.replies.get(label) if label else None
+        if not label and request and self.said and self.replies.get(request) is self.said[-1]:
+            before = self.said[-1]  # without an id, what stands right behind is of the same response
         if before is None:
             said.at, said.extras = at and at.at, extras
             said.meta = said.meta._replace(cost_micros=_micros(line.value.get("costUSD")))
             self.said.append(said)
-            if label:
-                self.replies[label] = said
+            self.replies |= {name: said for name in (label or request,) if name}
             return
         _join(before, said, extras)
         if at is not None and before is self.said[-1]:
