@@ -309,6 +309,17 @@ def test_a_child_knows_its_parent() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "labels", [{}, {"": "none"}, {"key": "a", "value": "b"}, {"key": ""}, {"A": "1", "a": "2"}], ids=repr
+)
+def test_labels_may_be_called_anything(labels: dict[str, str]) -> None:
+    """Also what DuckDB has other plans for."""
+    log = MemoryLog()
+    started = RunStarted(goal="", agent="a", nonce="n", contract=Terms(), rules=1, labels=labels)
+    put(log, told("a", [(started, 0)]))
+    assert ask(log, "SELECT labels FROM runs").rows == [(labels,)]
+
+
 def test_a_stream_without_a_beginning_is_a_run_all_the_same() -> None:
     """Nothing in the log is left out, however odd."""
     log = MemoryLog()

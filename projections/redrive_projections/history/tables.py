@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from types import MappingProxyType
@@ -12,9 +13,15 @@ import msgspec
 # Text that is JSON already.
 JsonText = NewType("JsonText", str)
 
-Labels: TypeAlias = dict[str, str]
+# A map as DuckDB takes it: its keys under "key", their values under "value". A plain dict with an empty key is none.
+Labels: TypeAlias = dict[str, list[str]]
 Positions: TypeAlias = tuple[int, ...]
 Names: TypeAlias = tuple[str, ...]
+
+
+def labels_of(names: Mapping[str, str]) -> Labels:
+    """Names with their values, as a row holds them."""
+    return {"key": [*names], "value": [*names.values()]}
 
 
 class Column(NamedTuple):
@@ -72,10 +79,12 @@ class RunRow(Row, kw_only=True):
     missing: Annotated[Names | None, "What is missing of an imported run."] = None
     source_format: Annotated[str | None, "The format an imported run came in."] = None
     source_sha256: Annotated[str | None, "The digest of the file an imported run came from."] = None
-    labels: Annotated[Labels, "The run's labels: labels['suite'] is one of them."] = msgspec.field(default_factory=dict)
+    labels: Annotated[Labels, "The run's labels: labels['suite'] is one of them."] = msgspec.field(
+        default_factory=lambda: labels_of({})
+    )
     arm: Annotated[str | None, "The label arm, by which runs of the same task are compared."] = None
     parts: Annotated[Labels, "The digest of each part of the program: parts['policy'] is one."] = msgspec.field(
-        default_factory=dict
+        default_factory=lambda: labels_of({})
     )
     rules: Annotated[int | None, "The version of the engine's own behaviour."] = None
     parent: Annotated[str | None, "The run that called this one."] = None
