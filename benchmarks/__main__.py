@@ -5,10 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks import appending, replaying
+from benchmarks import appending, importing, replaying
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
-    for subject in (appending, replaying):
+    for subject in (appending, replaying, importing):
         for figure in subject.figures(folder):
             print(figure, flush=True)
