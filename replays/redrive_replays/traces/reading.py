@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from redrive_events import BadInput, Json, parse_json
+from redrive_replays.traces.javascript import printed
 from redrive_replays.traces.otlp_protobuf import requests_of
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -88,7 +89,7 @@ def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadI
     if lines is None:
         material.diagnostics.clear()
         material.lost = 0
-        lines = _one_behind_another(data, start, material)
+        lines = _one_behind_another(data, start, material) or _of_javascript(data, start, material)
     if lines is not None:
         material.lined = True
         material.entries = lines
@@ -161,6 +162,31 @@ def _one_behind_another(data: bytes, start: int, material: Material) -> list[Ent
     if rest:
         material.lost = 1
         material.diagnostics.append(Diagnostic("cut off in an object, left out with what follows", line, start))
+    return found
+
+
+def _of_javascript(data: bytes, start: int, material: Material) -> list[Entry] | None:
+    """Objects as JavaScript's console prints them; None if these are none."""
+    text = data.decode(errors="replace")
+    read = printed(text)
+    if read is None:
+        return None
+    found: list[Entry] = []
+    objects, end = read
+    at, line = 0, 1
+    for one in objects:
+        line += text.count("\n", at, one.begin)
+        start, at = start + len(text[at : one.begin].encode()), one.begin
+        notes: dict[str, None] = {}
+        found.append(Entry(len(found), _whole(one.value, notes), line, start))
+        if one.left_out:
+            notes[f"{one.left_out} values that the console left out"] = None
+        material.diagnostics += (Diagnostic(note, line, start) for note in notes)
+    if text[end:].strip():
+        material.lost = 1
+        line += text.count("\n", at, end)
+        start += len(text[at:end].encode())
+        material.diagnostics.append(Diagnostic("no object of JavaScript's console, left out", line, start))
     return found
 
 

@@ -47,7 +47,7 @@ def _by_vercel(span: Span) -> Kind | None:
 
 def _by_open_inference(span: Span) -> Kind | None:
     label = span.text(names.OPEN_INFERENCE).upper()
-    if not label:
+    if label in {"", "UNKNOWN"}:
         return None
     metadata = parsed(span.attributes.get("metadata"))
     if label == "AGENT" and isinstance(metadata, dict) and "langgraph_node" in metadata:

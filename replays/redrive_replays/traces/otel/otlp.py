@@ -130,7 +130,7 @@ def event_of(event: Mapping[str, Json]) -> Noted:
     when = nanos or time_of(_get(event, "time", "timestamp"))
     return Noted(
         name if isinstance(name, str) else "",
-        flattened(attributes_of(event.get("attributes"))),
+        attributes_of(event.get("attributes")),
         plain(event.get("body")),
         when.at if when else None,
     )

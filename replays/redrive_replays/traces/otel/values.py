@@ -174,4 +174,4 @@ def _is_open(path: str) -> bool:
         "tool",
         "session",
         "user",
-    } | {*("agent", "graph", "tag", "exception", "traceloop", "ai", "service", "gcp", "error", "message", "tool_call")}
+    } | {*("agent", "graph", "tag", "exception", "traceloop", "ai", "service", "gcp", "error")}
