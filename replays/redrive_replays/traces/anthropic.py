@@ -7,9 +7,9 @@ from typing import Final
 
 from redrive_events import BadInput, Json
 from redrive_replays.traces.anthropic_messages import are_own, are_turns, is_turn, said_of
-from redrive_replays.traces.anthropic_replies import Answer, answer_of, meta_of, reply_of
+from redrive_replays.traces.anthropic_replies import answer_of, meta_of, reply_of
 from redrive_replays.traces.conversation import NO_TIMES, retell
-from redrive_replays.traces.exchanges import Exchange, Kin, at, conversations, entries_of, leave_out
+from redrive_replays.traces.exchanges import Answer, Exchange, Kin, at, conversations, entries_of, leave_out
 from redrive_replays.traces.reading import Entry, Material
 from redrive_replays.traces.trace import ASSISTANT, NO_META, Meta, Remark, Said, Trace
 

@@ -9,6 +9,7 @@ from typing import Final
 from redrive_events import BadInput, Json, Usage, parse_json
 from redrive_replays.traces.anthropic_messages import said_of
 from redrive_replays.traces.chat_replies import events_of, tokens_of
+from redrive_replays.traces.exchanges import Answer
 from redrive_replays.traces.trace import ASSISTANT, Meta, Said
 
 _READ: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
@@ -21,15 +22,6 @@ EVENTS: Final = frozenset(
         *("message_delta", "message_stop"),
     }
 )
-
-
-@dataclass(slots=True)
-class Answer:
-    """What came back: the message, or an error; a stream that breaks off is not ``whole``."""
-
-    message: Mapping[str, Json] | None = None
-    error: Json = None
-    whole: bool = True
 
 
 def answer_of(value: Json) -> Answer | None:

@@ -19,7 +19,8 @@ class Exchange:
     """A list of messages with what stands around it: the request's settings, the response, and the rest.
 
     ``earlier`` is what the responses to the conversation's earlier requests say of their replies, by the reply's place
-    among the messages; ``requests`` counts them all. ``cut`` is a response whose stream breaks off.
+    among the messages; ``requests`` counts them all. ``cut`` is a response whose stream breaks off; the first
+    ``given`` messages are those of another conversation, from which this one goes on.
     """
 
     entry: int
@@ -30,11 +31,21 @@ class Exchange:
     earlier: dict[int, Meta] = field(default_factory=dict)
     requests: int = 1
     cut: bool = False
+    given: int = 0
 
     @property
     def is_request(self) -> bool:
         """Whether this was asked of a model, and is not only a list of messages."""
         return self.response is not None or "model" in self.request
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came back: the message, or an error; a stream that breaks off is not ``whole``."""
+
+    message: Mapping[str, Json] | None = None
+    error: Json = None
+    whole: bool = True
 
 
 def _as_it_is(message: Json) -> Json:

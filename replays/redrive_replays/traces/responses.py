@@ -1,0 +1,277 @@
+"""OpenAI Responses: a list of items, a request, a response, both, a stream, and chains of these in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from redrive_events import BadInput, Json
+from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
+from redrive_replays.traces.exchanges import Answer, Exchange, Kin, at, conversations, entries_of, leave_out
+from redrive_replays.traces.reading import Entry, Material
+from redrive_replays.traces.responses_items import are_items, content_of, is_item, is_own, is_replied, kind_of, said_of
+from redrive_replays.traces.responses_replies import answer_of, error_of, meta_of, reply_of
+from redrive_replays.traces.trace import Meta, Remark, Said, Trace
+
+# Where a request stands, and where the response to it.
+REQUESTS: Final = ("", "request", "request.body", "body", "params", "kwargs", "data")
+RESPONSES: Final = ("response", "response.body", "response.body.string", "completion", "output", "body", "data")
+LISTS: Final = ("input", "items", "data", "messages", "input_list", "history")
+PARAMETERS: Final = frozenset(
+    {
+        *("temperature", "top_p", "max_output_tokens", "max_tool_calls", "stream", "store", "tool_choice", "reasoning"),
+        *("parallel_tool_calls", "text", "truncation", "include", "service_tier", "top_logprobs", "background"),
+        *("context_management", "prompt_cache_key", "prompt_cache_retention", "stream_options"),
+    }
+)
+_SETTINGS: Final = PARAMETERS | {"model", "instructions", "input", "tools", "previous_response_id", "conversation"}
+_TELLING: Final = frozenset(
+    {"instructions", "max_output_tokens", "previous_response_id", "reasoning", "store", "conversation", "include"}
+)
+NO_REQUEST: Final = "the request (only its response was kept)"
+NO_BEFORE: Final = "what was said before (a response that is not in the file)"
+TIMES_OF_REPLIES: Final = "times (only responses have one)"
+CUT_REPLY: Final = "the end of a reply (its stream breaks off)"
+LOST_LINE: Final = "an item (its line could not be read)"
+GOES_ON: Final = "goes_on_from"
+REFERRED: Final = "an item that is only referred to"
+LOOKED_AT: Final = 8
+
+
+def detect(material: Material) -> bool:
+    """Whether the file is, or holds, requests, responses or items of this kind."""
+    entries = entries_of(material, are_items)
+    looked_at = entries[:LOOKED_AT]
+    if _is_stream(material) or any(found(entry) is not None for entry in looked_at):
+        return True
+    return material.lined and all(is_item(one.value) for one in looked_at) and any(is_own(one.value) for one in entries)
+
+
+def read(material: Material) -> Iterator[Trace]:
+    """Each conversation of the file as a run."""
+    entries = entries_of(material, are_items)
+    if _is_stream(material):
+        entries = [Entry(0, [entry.value for entry in material.entries])]
+    exchanges = [found(entry) for entry in entries]
+    if not any(exchanges):
+        yield _one_item_a_line(material, entries)
+        return
+    for entry, exchange in zip(entries, exchanges, strict=True):
+        if exchange is None:
+            leave_out(material, entry, "no Responses items")
+    chained = _chained([one for one in exchanges if one is not None])
+    for exchange in conversations(chained, KIN):
+        try:
+            yield trace_of(exchange)
+        except BadInput as error:
+            leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
+
+
+def _is_stream(material: Material) -> bool:
+    """Whether each line is one event of a stream."""
+    first = material.entries[0].value
+    return material.lined and isinstance(first, dict) and kind_of(first).startswith("response.")
+
+
+def _one_item_a_line(material: Material, entries: list[Entry]) -> Trace:
+    trace = Trace(missing={NO_TIMES: 1, NO_ERROR_FLAG: 1})
+    items = [entry.value for entry in entries if is_item(entry.value)]
+    for entry in entries:
+        if not is_item(entry.value):
+            leave_out(material, entry, "no item")
+    if lost := material.lost + len(entries) - len(items):
+        trace.grade = "view-only"
+        trace.missing[LOST_LINE] = lost
+    return retell(trace, list(said_of(items)))
+
+
+def found(entry: Entry) -> Exchange | None:
+    """The request and the response that a value is, or holds under one of the keys where they are known to stand."""
+    value = entry.value
+    if are_items(value):
+        return Exchange(entry.index, value, {}, None, {})
+    where, answer = _response(value)
+    if isinstance(value, dict):
+        for path in REQUESTS if where != "" or answer is None else ():
+            request = at(value, path)
+            if isinstance(request, dict) and (items := _items(request, answer)) is not None:
+                return _asked(entry.index, value, path, request, (where, answer, items))
+    if answer is None or answer.message is None:
+        return None
+    around = _around(value, {where}) if where else {}
+    around |= {"error": answer.error} if answer.error is not None else {}
+    return Exchange(entry.index, (), {}, answer.message, around, cut=not answer.whole)
+
+
+def _items(request: Mapping[str, Json], answer: Answer | None) -> list[Mapping[str, Json]] | None:
+    """The items of a request, None where it has none, or they may be another format's."""
+    for key in LISTS:
+        given: Json = request.get(key)
+        if are_items(given):
+            return list(given)
+        if key != "input":
+            continue
+        told = answer is not None or bool(_TELLING & request.keys())
+        if told and isinstance(given, str):
+            return [{"role": "user", "content": given}]
+        if told and isinstance(given, list) and all(map(is_item, given)):
+            return list(given)
+    return None
+
+
+def _asked(
+    entry: int,
+    value: Mapping[str, Json],
+    path: str,
+    request: Mapping[str, Json],
+    rest: tuple[str, Answer | None, list[Mapping[str, Json]]],
+) -> Exchange:
+    where, answer, items = rest
+    around = _around(value, {path, where} if path else {where, *_SETTINGS, *LISTS})
+    if path and (others := {k: one for k, one in request.items() if k not in _SETTINGS and one is not None}):
+        around["request"] = others
+    error = answer.error if answer else error_of(value.get("response"))
+    around |= {"error": error} if error is not None else {}
+    message = answer.message if answer else None
+    return Exchange(entry, items, request, message, around, cut=answer is not None and not answer.whole)
+
+
+def _response(value: Json) -> tuple[str, Answer | None]:
+    """Where the response stands, and what it says."""
+    for where in ("", *RESPONSES):
+        if (answer := answer_of(at(value, where) if where else value)) is not None:
+            return where, answer
+    return "", None
+
+
+def _around(value: Mapping[str, Json], taken: set[str]) -> dict[str, Json]:
+    names = {path.partition(".")[0] for path in taken}
+    return {key: one for key, one in value.items() if key not in names and one is not None}
+
+
+def _before(exchange: Exchange) -> str:
+    """The response, or the conversation, that a request goes on from."""
+    for one in (exchange.request, exchange.response or {}):
+        for key in ("previous_response_id", "conversation"):
+            label = one.get(key)
+            label = label.get("id") if isinstance(label, dict) else label
+            if isinstance(label, str) and label:
+                return label
+    return ""
+
+
+def _chained(exchanges: Sequence[Exchange]) -> list[Exchange]:
+    """Requests that say only what is new, each behind what it goes on from."""
+    ends: dict[str, Exchange] = {}
+    whole: dict[int, Exchange] = {}
+    for one in exchanges:
+        label = _before(one)
+        before = ends.get(label)
+        exchange = one if before is None else _behind(before, one, forked=id(before) not in whole)
+        if before is not None and exchange.given == before.given:
+            whole.pop(id(before), None)
+        elif before is None and label:
+            exchange.around = {**exchange.around, GOES_ON: label}
+        whole[id(exchange)] = exchange
+        ends |= {name: exchange for name in (label if label.startswith("conv") else "", _id(exchange)) if name}
+    return list(whole.values())
+
+
+def _behind(before: Exchange, after: Exchange, *, forked: bool) -> Exchange:
+    """A request with all that was said before it; where another went on from there already, that is only given."""
+    output = _list((before.response or {}).get("output"))
+    items = [*before.messages, *(one for one in output if isinstance(one, dict))]
+    return replace(
+        after,
+        messages=[*items, *after.messages],
+        earlier={} if forked else {**before.earlier, **_earlier(before)},
+        entry=after.entry if forked else before.entry,
+        requests=1 if forked else before.requests + 1,
+        given=len(items) if forked else before.given,
+        around={**before.around, **after.around},
+        request={**before.request, **after.request},
+    )
+
+
+def _id(exchange: Exchange) -> str:
+    label = (exchange.response or {}).get("id")
+    return label if isinstance(label, str) else ""
+
+
+def _earlier(exchange: Exchange) -> dict[int, Meta]:
+    return {len(exchange.messages): meta_of(exchange.response)} if exchange.response else {}
+
+
+def _plain(item: Json) -> Json:
+    """An item without what is sent back in another way than it came."""
+    if not isinstance(item, dict):
+        return item
+    return {key: one for key, one in item.items() if key not in {"id", "status", "type"}}
+
+
+KIN: Final = Kin(replies=is_replied, meta_of=_earlier, plain=_plain)
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def trace_of(exchange: Exchange) -> Trace:
+    """One conversation as a run; what stands around it is remarked beside the run.
+
+    Raises:
+        BadInput: an item is not what it should be.
+    """
+    trace = Trace(entry=exchange.entry, missing={NO_ERROR_FLAG: 1})
+    request, response = exchange.request, exchange.response or {}
+    if not exchange.messages:
+        trace.grade = "model-only"
+        trace.lacks(NO_REQUEST)
+    if GOES_ON in exchange.around:
+        trace.grade = "model-only"
+        trace.lacks(NO_BEFORE)
+    if exchange.cut:
+        trace.grade = "view-only"
+        trace.lacks(CUT_REPLY)
+    if exchange.requests > 1:
+        trace.remarks.append(Remark("requests", exchange.requests))
+    if response.get("error") is not None:
+        trace.remarks.append(Remark("error", response["error"]))
+    trace.remarks += (Remark(key, value) for key, value in exchange.around.items())
+    tools = request.get("tools") or response.get("tools")
+    trace.told = _list(tools)
+    parameters = {key: request[key] for key in sorted(PARAMETERS & request.keys()) if request[key] is not None}
+    model = request.get("model") or response.get("model")
+    said = list(_said(exchange, trace))
+    trace.clock = "utc" if any(one.at for one in said) else "none"
+    trace.lacks(NO_TIMES if trace.clock == "none" else TIMES_OF_REPLIES)
+    return retell(trace, said, model=model if isinstance(model, str) else "", parameters=parameters)
+
+
+def _said(exchange: Exchange, trace: Trace) -> Iterator[Said]:
+    instructions = exchange.request.get("instructions") or (exchange.response or {}).get("instructions")
+    if isinstance(instructions, list) and all(map(is_item, instructions)):
+        yield from said_of(instructions)
+    elif instructions:
+        yield Said("system", content_of(instructions, {}))
+    known = {item["id"]: item for item in exchange.messages if isinstance(item.get("id"), str) and len(item) > 2}
+    items = [_meant(item, known, trace) for item in exchange.messages]
+    for said in said_of(items[: exchange.given]):
+        said.given = True
+        yield said
+    metas = {index - exchange.given: meta for index, meta in exchange.earlier.items()}
+    yield from said_of(items[exchange.given :], metas)
+    if exchange.response is not None and (reply := reply_of(exchange.response)) is not None:
+        yield reply
+
+
+def _meant(item: Mapping[str, Json], known: Mapping[str, Mapping[str, Json]], trace: Trace) -> Mapping[str, Json]:
+    """The item that one refers to, where it is there."""
+    if kind_of(item) != "item_reference":
+        return item
+    label = item.get("id")
+    meant = known.get(label) if isinstance(label, str) else None
+    if meant is None:
+        trace.lacks(REFERRED)
+    return meant or item
