@@ -1,0 +1,202 @@
+"""Files of every format with something wrong in them: imported or clearly refused, and never half of anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from redrive_events import BadInput, MemoryLog
+from redrive_replays import recording_of, replay
+from redrive_replays.traces import FileReport, import_bytes
+from tests.traces import otel_story as story
+
+
+def _told(container: str, convention: str) -> bytes:
+    return story.CONTAINERS[container](story.spans(story.CONVENTIONS[convention]))
+
+
+# A good file of each format, as one JSON document; a row here and a format is held to all of this.
+DOCUMENTS: dict[str, Callable[[], bytes]] = {
+    "otlp, native": lambda: _told("otlp", "native"),
+    "otlp, events": lambda: _told("otlp", "span_events"),
+    "otlp, oldest": lambda: _told("otlp_base64", "oldest"),
+    "tempo, adk": lambda: _told("tempo", "adk"),
+    "jaeger, traceloop": lambda: _told("jaeger", "traceloop"),
+    "readable, vercel": lambda: _told("readable", "vercel"),
+    "phoenix, nested": lambda: story.phoenix_nested(story.spans(story.open_inference)),
+    "attributes": lambda: json.dumps(story.open_inference(1)["attributes"]).encode(),
+}
+# Formats of lines, or of objects one behind another: a torn end costs what is torn.
+LINES: dict[str, Callable[[], bytes]] = {
+    "otlp lines, native": lambda: _told("otlp_lines", "native"),
+    "console, openinference": lambda: _told("console", "open_inference"),
+    "console of javascript, events": lambda: _told("console_js", "listed_events"),
+}
+BINARY: dict[str, Callable[[], bytes]] = {
+    "protobuf": lambda: _told("protobuf", "native"),
+    "framed protobuf": lambda: _told("protobuf_framed", "native"),
+}
+ALL = {**DOCUMENTS, **LINES, **BINARY}
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+NAMES = st.sampled_from(["role", "id", "name", "parts", "content", "value", "type", "spans", "text"])
+WRONG = st.recursive(
+    PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=5
+)
+
+
+def held(data: bytes, name: str = "bad") -> FileReport | None:
+    """The report of an import that is whole, replays, and goes in once; None where it was clearly refused."""
+    log = MemoryLog()
+    try:
+        report = import_bytes(data, name, log)
+    except BadInput as error:
+        assert (error.place.startswith(name), "\n" not in str(error), list(log.runs())) == (True, True, [])  # noqa: PT017
+        return None
+    for run in report.runs:
+        assert replay(recording_of(log, run)).same
+    assert import_bytes(data, name, log).added == 0
+    return report
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a value, and in the JSON that its texts hold."""
+    yield path
+    inside = opened(value)
+    for key, inner in (
+        inside.items() if isinstance(inside, dict) else enumerate(inside) if isinstance(inside, list) else ()
+    ):
+        yield from places(inner, (*path, key))
+
+
+def opened(value: Any) -> Any:
+    """What a text of JSON holds."""
+    if isinstance(value, str) and value[:1] in {"{", "["}:
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def spoiled(value: Any, path: tuple[Any, ...], wrong: Any) -> Any:
+    """``value`` with something else in one place."""
+    if not path:
+        return wrong
+    inside = opened(value)
+    copy = dict(inside) if isinstance(inside, dict) else list(inside)
+    copy[path[0]] = spoiled(copy[path[0]], path[1:], wrong)
+    return json.dumps(copy) if isinstance(value, str) else copy
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_a_wrong_value_anywhere_is_refused_or_survives(name: str, data: st.DataObject) -> None:
+    """Whatever stands where, in the JSON inside of texts too."""
+    value = json.loads(DOCUMENTS[name]())
+    for _ in range(data.draw(st.integers(1, 2))):
+        value = spoiled(value, data.draw(st.sampled_from(list(places(value)))), data.draw(WRONG))
+    held(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@settings(max_examples=25, deadline=None)
+@given(at=st.integers(0, 100_000))
+def test_a_torn_document_is_refused(name: str, at: int) -> None:
+    """Wherever it is cut, and nothing of it is kept."""
+    data = DOCUMENTS[name]().rstrip()
+    log = MemoryLog()
+    with pytest.raises(BadInput, match=r"^torn: (a torn JSON document|a JSON document that is cut|the file is empty)"):
+        import_bytes(data[: at % len(data)], "torn", log)
+    assert list(log.runs()) == []
+
+
+@pytest.mark.parametrize("name", LINES)
+@settings(max_examples=25, deadline=None)
+@given(at=st.integers(0, 100_000))
+def test_a_torn_end_costs_what_is_torn(name: str, at: int) -> None:
+    """What reads is kept, with a note and a lower grade; where nothing does, the file is refused."""
+    data = LINES[name]()
+    cut = data[: at % len(data)]
+    report = held(cut)
+    if report is not None and report.diagnostics:
+        assert "full" not in report.grades
+
+
+@pytest.mark.parametrize("name", BINARY)
+@settings(max_examples=30, deadline=None)
+@given(at=st.integers(0, 100_000), byte=st.integers(0, 255))
+def test_bytes_that_are_cut_or_changed_are_refused_or_survive(name: str, at: int, byte: int) -> None:
+    """No byte of protobuf brings the reader down."""
+    data = BINARY[name]()
+    place = at % len(data)
+    held(data[:place])
+    held(data[:place] + bytes([byte]) + data[place + 1 :])
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("data", [b"", b" \n\r\n\t", b"\xef\xbb\xbf"], ids=["empty", "blank", "only a mark"])
+def test_an_empty_file_is_refused(name: str, data: bytes) -> None:
+    """Of whatever format it was to be."""
+    with pytest.raises(BadInput, match="the file is empty"):
+        import_bytes(data, name, MemoryLog())
+
+
+def _replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    return lambda data: data.replace(old, new)
+
+
+def _reversed_times(data: bytes) -> bytes:
+    """Ends before starts."""
+    for begin, end in ((b"start", b"end"), (b"Start", b"End")):
+        data = data.replace(begin, b"@@").replace(end, begin).replace(b"@@", end)
+    return data
+
+
+ODD: dict[str, Callable[[bytes], bytes]] = {
+    "a mark": lambda data: b"\xef\xbb\xbf" + data,
+    "crlf": _replaced(b"\n", b"\r\n"),
+    "utf-16": lambda data: data.decode().encode("utf-16"),
+    "u+2028": _replaced(b"Eggs and", "Eggs\u2028\u0085and".encode()),
+    "nul": _replaced(b"Eggs and", b"Eggs\x00and"),
+    "nul, escaped": _replaced(b"Eggs and", b"Eggs\\u0000and"),
+    "half a pair": _replaced(b"Eggs and", b"Eggs\\ud800and"),
+    "half a pair, escaped twice": _replaced(b"Eggs and", b"Eggs\\\\ud800and"),
+    "no utf-8": _replaced(b"Eggs and", b"Eggs\xff\xfeand"),
+    "nan": _replaced(b'"links": []', b'"links": NaN'),
+    "deep": _replaced(b"Eggs and", b'"' + b"[" * 100 + b"]" * 100 + b'"'),
+    "a huge text": _replaced(b"Eggs and", b"Eggs " * 100_000),
+    "one id for all": lambda data: data.replace(b"d0d0d0d0d0d0d0d0", b"b0b0b0b0b0b0b0b0").replace(b"b1" * 8, b"b0" * 8),
+    "a ring of parents": lambda data: data.replace(b'"parent": ""', b'"parent": "' + b"b0" * 8 + b'"'),
+    "ids of calls that repeat": _replaced(b"c2", b"c1"),
+    "no results": _replaced(b"tool_call_response", b"something_else"),
+    "times that run backwards": _reversed_times,
+    "times without a zone": _replaced(b'000Z"', b'000"'),
+    "times of another calendar": _replaced(b"179500000", b"9179500000"),
+    "numbers without end": _replaced(b'"50"', b'"' + b"9" * 400 + b'"'),
+    "a key twice": _replaced(b'"name":', b'"name": "first", "name":'),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", {**DOCUMENTS, **LINES})
+def test_what_is_odd_is_read_or_refused(name: str, odd: str) -> None:
+    """Never a traceback, and nothing half-imported."""
+    held(ODD[odd](ALL[name]()))
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_hundred_levels_are_read_or_refused_in_one_line(name: str) -> None:
+    """In the document itself, and inside of every text of JSON in it."""
+    value = json.loads(DOCUMENTS[name]())
+    deep: Any = "bottom"
+    for _ in range(100):
+        deep = {"content": [deep]}
+    for path in list(places(value))[:: max(1, len(list(places(value))) // 40)]:
+        held(json.dumps(spoiled(value, path, deep)).encode())
