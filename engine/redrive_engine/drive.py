@@ -41,7 +41,7 @@ async def drive(run_id: str, *, log: EventLog, world: World, program: Program, w
     if s.end is None:
         s = write(log, program, s, await world.begin(s, worker))
     while s.end is None:
-        s = write(log, program, s, await world.answer(waiting_of(s)))
+        s = write(log, program, s, await world.answer(waiting_of(s, program.terms.budget)))
     return s
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
-from redrive_events import Input, PersonAsked, Request, RunStarted
+from redrive_events import Input, Limits, PersonAsked, Request, RunStarted
 from redrive_projections import Call, Message, RunState, left
 
 
@@ -53,8 +53,8 @@ class World(Protocol):
         ...
 
 
-def waiting_of(state: RunState) -> Waiting:
-    """What the run in ``state`` waits for."""
+def waiting_of(state: RunState, budget: Limits) -> Waiting:
+    """What the run in ``state`` waits for; ``budget`` is that of the program which drives it now."""
     assert state.started is not None
     return Waiting(
         run_id=state.run_id,
@@ -68,13 +68,13 @@ def waiting_of(state: RunState) -> Waiting:
         messages=tuple(state.asked),
         unheard=bool(state.unheard),
         stopping=state.stop is not None,
-        deadline=_deadline(state),
+        deadline=_deadline(state, budget),
     )
 
 
-def _deadline(state: RunState) -> datetime | None:
+def _deadline(state: RunState, budget: Limits) -> datetime | None:
     """When the wall time runs out; it stands still while only people are awaited, and after a stop."""
-    remaining = left(state.terms.budget, state)["wall_time"]
+    remaining = left(budget, state)["wall_time"]
     only_people = bool(state.requests) and all(type(one) is PersonAsked for one in state.requests.values())
     if remaining is None or state.counted is None or state.stop is not None or only_people:
         return None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from redrive_engine.drive import lease_of, write
@@ -29,10 +30,12 @@ from redrive_events import (
     Lease,
     LeaseGranted,
     LeaseHeld,
+    Limits,
     MemoryLog,
     ModelFailed,
     ObservationReceived,
     RunEnded,
+    RunStarted,
     SqliteLog,
     StopDecided,
     ToolCalled,
@@ -288,6 +291,35 @@ def test_a_run_cut_anywhere_ends_as_the_uninterrupted_one(cut: int, landed: bool
     assert not again & set(desk.started)
     assert sorted(desk.started) == sorted(set(desk.started)), "nothing twice"
     assert replay_records("run", run.records(), desk.agent.program).outcome == "same"
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_run_cut_anywhere_is_finished_by_another_program(cut: int) -> None:
+    """A deployment breaks no run in flight: what the old program asked the model is asked anew, as the new one asks."""
+    log, other = MemoryLog(), Desk(model="another")
+    log.append("run", RUN.records()[:cut], expected=0)
+    other.paid = dict(UNINTERRUPTED.paid) if cut > CUTS[-4] else {}
+    run = other.run(log)
+    assert (run.status, run.answer) == (RUN.status, RUN.answer)
+    assert {request.model for request in other.requests} == {"another"}
+
+
+def test_the_limits_of_a_resumed_run_are_those_of_the_program_that_drives_it() -> None:
+    """The old deadline passes, and nobody is woken by it: over and over, where the new limit is further away."""
+    log, other = MemoryLog(), Desk(LOOK, budget={"wall_time": "1h"}, **TALK)
+    first, *rest = Desk(LOOK, **TALK).run(MemoryLog()).records()
+    assert isinstance(first.event, RunStarted)
+    short = msgspec.structs.replace(first.event.contract, budget=Limits(wall_time_ms=20))
+    first = msgspec.structs.replace(first, event=msgspec.structs.replace(first.event, contract=short))
+    called = next(one.position for one in rest if isinstance(one.event, ToolCalled))
+    log.append("run", [first, *rest][:called], expected=0)
+
+    async def takes_longer(tool: str, call: Call) -> None:
+        await anyio.sleep(0.05)
+
+    other.before = takes_longer
+    assert other.run(log).status == "finished"
+    assert events(log, DeadlinePassed) == []
 
 
 def test_a_second_worker_is_refused_while_the_first_is_alive() -> None:

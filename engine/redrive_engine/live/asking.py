@@ -43,8 +43,10 @@ async def ask(request: Request, waiting: Waiting, program: Program, tools: Mappi
 
 
 async def _ask_model(request: ModelAsked, waiting: Waiting, program: Program, model: Model) -> Answer:
-    # What is sent is what the log says was asked, to the byte.
-    assert request_digest(waiting.messages, program.rest) == request.request, "the rebuilt request is not the one asked"
+    # What is sent is what the log says was asked, to the byte. Where another program asked it, with other tools or
+    # another model, that can no longer be built: the request is closed, and this program asks its own.
+    if request_digest(waiting.messages, program.rest) != request.request:
+        return ModelFailed(kind="cancelled", retryable=True)
     question = ModelRequest(
         turn=waiting.steps + 1,
         messages=waiting.messages,
