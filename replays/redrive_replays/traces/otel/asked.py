@@ -8,6 +8,7 @@ from typing import Final
 
 from redrive_events import Json, Usage
 from redrive_replays.traces.chat_exchanges import PARAMETERS
+from redrive_replays.traces.exchanges import SIDE_BY_SIDE_MAX
 from redrive_replays.traces.otel import gemini, names
 from redrive_replays.traces.otel.content import ATTRIBUTES_MAX, Words, tools_of, words_of
 from redrive_replays.traces.otel.kinds import kind_of
@@ -204,7 +205,7 @@ def _by_response(asked: Iterable[Asked]) -> list[Asked]:
     by_id: dict[str, list[int]] = {}
     for one in asked:
         places = by_id.setdefault(one.response_id, []) if one.response_id else []
-        twin = next((at for at in reversed(places) if _same_time(found[at].span, one.span)), None)
+        twin = next((at for at in places[-SIDE_BY_SIDE_MAX:] if _same_time(found[at].span, one.span)), None)
         if twin is None:
             places.append(len(found))
             found.append(one)

@@ -16,8 +16,10 @@ _TRACELOOP: Final[dict[str, Kind]] = {"workflow": "agent", "agent": "agent", "to
 
 
 def kind_of(span: Span) -> Kind:
-    """By the convention that says most."""
-    return _by_operation(span) or _by_vercel(span) or _by_open_inference(span) or _by_others(span)
+    """By the convention that says most; found once."""
+    if not span.kind:
+        span.kind = _by_operation(span) or _by_vercel(span) or _by_open_inference(span) or _by_others(span)
+    return span.kind
 
 
 def _by_operation(span: Span) -> Kind | None:

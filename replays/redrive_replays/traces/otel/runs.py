@@ -68,8 +68,9 @@ class Runs:
             else:
                 bare.append(one)
         found = [*linking.found, *wordless(self.tree, bare)]
+        by_agent = {(trace, id(one.agent)): one for one in reversed(found) for trace in one.traces()}
         for one in failed:
-            self._keep_failed(found, one)
+            self._keep_failed(found, by_agent, one)
         places = {id(span): place for place, span in enumerate(self.tree.spans)}
         return sorted(found, key=lambda one: places[id(one.first)])
 
@@ -85,16 +86,17 @@ class Runs:
                 found.append(Asked(span, words, {}, model=span.text(*names.RESPONSE_MODEL), outer=True))
         return found
 
-    def _keep_failed(self, found: list[Conversation], one: Asked) -> None:
+    def _keep_failed(
+        self, found: list[Conversation], by_agent: dict[tuple[str, int], Conversation], one: Asked
+    ) -> None:
         """A request that failed stands beside the conversation that tried again, or is one by itself."""
         agent = agent_of(self.tree, one.span)
-        for going in found:
-            same = going.agent is agent and (agent is not None or one.span.trace in going.traces())
-            if same and one.span.trace in going.traces():
-                going.failed.append(one)
-                return
-        going = Conversation([Turn(one)], agent, wordless=not one.words.asked, failed=[one])
-        found.append(going)
+        going = by_agent.get((one.span.trace, id(agent)))
+        if going is None:
+            going = Conversation([Turn(one)], agent, wordless=not one.words.asked)
+            found.append(going)
+            by_agent[one.span.trace, id(agent)] = going
+        going.failed.append(one)
 
     def _pair(self) -> None:
         """Bring calls and tools' spans together."""
@@ -106,7 +108,7 @@ class Runs:
         self.pairing = Pairing(self.tree, [call for plan in self.plans for call in plan.calls])
         left = list(unpaired(tools, self.pairing))
         self.tools = {id(tool.span): tool for tool in tools}
-        self.left: list[Tool] = []
+        self.left: dict[str, list[Tool]] = {}
         alone = self._left_over(left)
         for plan in self.plans:
             if plan.conversation.wordless:
@@ -120,14 +122,21 @@ class Runs:
     def _left_over(self, left: Iterable[Tool]) -> list[Plan]:
         """Tools without a call belong to a conversation without words, stand beside one, or are a run by themselves."""
         alone: dict[tuple[str, int], Plan] = {}
+        known = {trace for plan in self.plans for trace in plan.conversation.traces()}
+        bare = {
+            (trace, id(plan.conversation.agent)): plan
+            for plan in reversed(self.plans)
+            if plan.conversation.wordless
+            for trace in plan.conversation.traces()
+        }
         for tool in left:
-            if (wordless_plan := self._wordless_for(tool)) is not None:
-                wordless_plan.tools.append(tool)
-            elif any(tool.span.trace in plan.conversation.traces() for plan in self.plans):
-                self.left.append(tool)
+            agent = agent_of(self.tree, tool.span)
+            key = (tool.span.trace, id(agent))
+            if key in bare:
+                bare[key].tools.append(tool)
+            elif tool.span.trace in known:
+                self.left.setdefault(tool.span.trace, []).append(tool)
             else:
-                agent = agent_of(self.tree, tool.span)
-                key = (tool.span.trace, id(agent) if agent else 0)
                 plan = alone.setdefault(key, Plan(Conversation([], agent, wordless=True)))
                 plan.tools.append(tool)
                 plan.conversation.tools.append(tool.span)
@@ -139,14 +148,6 @@ class Runs:
             call.span = tool.span
             self.pairing.by_span[id(tool.span)] = call
 
-    def _wordless_for(self, tool: Tool) -> Plan | None:
-        agent = agent_of(self.tree, tool.span)
-        for plan in self.plans:
-            one = plan.conversation
-            if one.wordless and one.agent is agent and tool.span.trace in one.traces():
-                return plan
-        return None
-
     def traces(self) -> list[Trace]:
         """The runs, each behind the one that it is a child of."""
         self._find_parents()
@@ -155,26 +156,29 @@ class Runs:
 
     def _find_parents(self) -> None:
         entries = {id(plan.conversation): entry for entry, plan in enumerate(self.plans)}
+        agents: dict[int, int] = {}
         taken: set[tuple[int, int]] = set()
         for entry, plan in enumerate(self.plans):
-            found = self._parent(plan, entries, entry)
+            found = self._parent(plan, entries, agents)
             if found is not None and found[1] and found in taken:
                 # A call has one child; what else was begun by it is only known to be inside.
                 found = (found[0], 0)
             if found is not None:
                 taken.add(found)
             plan.parent = found
+            if plan.conversation.agent is not None:
+                agents[id(plan.conversation.agent)] = entry
 
-    def _parent(self, plan: Plan, entries: Mapping[int, int], entry: int) -> tuple[int, int] | None:
+    def _parent(self, plan: Plan, entries: Mapping[int, int], agents: Mapping[int, int]) -> tuple[int, int] | None:
+        """The run and the call inside of which this one was begun; ``agents`` are those of the runs before it."""
+        entry = entries[id(plan.conversation)]
         for up in self.tree.above(plan.conversation.first):
             if (call := self.pairing.by_span.get(id(up))) is not None:
                 above = entries.get(id(call.conversation), entry)
                 if above < entry:
                     return above, call.number
-            if up is not plan.conversation.agent and kind_of(up) in {"agent", "vercel"}:
-                of_agent = [place for place in range(entry) if self.plans[place].conversation.agent is up]
-                if of_agent:
-                    return of_agent[-1], 0
+            if up is not plan.conversation.agent and id(up) in agents:
+                return agents[id(up)], 0
         return None
 
     def _beside(self) -> dict[str, list[Span]]:
@@ -205,8 +209,7 @@ class Runs:
         said = self._said(trace, plan)
         model = last.request_model or last.model if last else ""
         retell(trace, said, model=model, parameters=dict(one.turns[0].asked.parameters) if one.turns else {})
-        if any(tool.span.trace in one.traces() for tool in self.left):
-            self._remark_tools(trace, one)
+        self._remark_tools(trace, one)
         self._remark(trace, one, beside)
         return trace
 
@@ -225,8 +228,7 @@ class Runs:
         return said
 
     def _remark_tools(self, trace: Trace, one: Conversation) -> None:
-        for tool in [tool for tool in self.left if tool.span.trace in one.traces()]:
-            self.left.remove(tool)
+        for tool in [tool for name in sorted(one.traces()) for tool in self.left.pop(name, ())]:
             trace.lacks(NOT_PAIRED)
             trace.remarks.append(Remark("tool_span", {"name": tool.name, **_as_it_is(tool.span)}))
 

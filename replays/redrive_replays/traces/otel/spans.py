@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from redrive_events import Json
 
@@ -21,7 +21,10 @@ class Noted(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """What somebody did, from when to when; ``seq`` is its place in the file, ``error`` why it failed, if it did."""
+    """What somebody did, from when to when; ``seq`` is its place in the file, ``error`` why it failed, if it did.
+
+    ``kind`` is what it was found to be, once it was looked at.
+    """
 
     seq: int
     name: str
@@ -37,6 +40,7 @@ class Span:
     error: str | None = None
     dropped: int = 0
     resource: Mapping[str, Json] = field(default_factory=dict)
+    kind: Literal["", "model", "agent", "tool", "vercel", "other"] = ""
 
     def text(self, *names: str) -> str:
         """The first of these attributes that is a text with something in it."""

@@ -108,21 +108,22 @@ class Pairing:
     def __init__(self, tree: Tree, calls: Iterable[Call]) -> None:
         self.tree = tree
         self.by_span: dict[int, Call] = {}
-        self.inferred = 0
-        self._by_id: dict[str, list[Call]] = {}
-        self._nameless: dict[str, list[Call]] = {}
+        self._by_id: dict[tuple[str, str], list[Call]] = {}
+        self._by_name: dict[tuple[str, str], list[Call]] = {}
         for call in calls:
-            if call.made.id:
-                self._by_id.setdefault(call.made.id, []).append(call)
-            self._nameless.setdefault(call.made.name, []).append(call)
+            for trace in call.conversation.traces() or {call.trace}:
+                if call.made.id:
+                    self._by_id.setdefault((trace, call.made.id), []).append(call)
+                self._by_name.setdefault((trace, call.made.name), []).append(call)
 
     def add(self, tool: Tool) -> Call | None:
         """The call that a tool's span works for, which no other does."""
-        found = self._fitting(tool, self._by_id.get(tool.id, ())) if tool.id else None
-        if found is None and not tool.id:
-            near = [call for call in self._nameless.get(tool.name, ()) if tool.is_for(call)]
-            found = self._fitting(tool, near)
-            self.inferred += found is not None
+        trace = tool.span.trace
+        if tool.id:
+            found = self._fitting(tool, self._by_id.get((trace, tool.id), ()))
+        else:
+            near = self._by_name.get((trace, tool.name), ())
+            found = self._fitting(tool, [call for call in near if call.span is None and tool.is_for(call)])
         if found is not None:
             found.span = tool.span
             self.by_span[id(tool.span)] = found
@@ -130,7 +131,7 @@ class Pairing:
 
     def _fitting(self, tool: Tool, calls: Iterable[Call]) -> Call | None:
         agent = agent_of(self.tree, tool.span)
-        free = [one for one in calls if one.span is None and tool.span.trace in {*one.conversation.traces(), one.trace}]
+        free = [one for one in calls if one.span is None]
         return next((one for one in free if one.conversation.agent is agent), free[0] if free else None)
 
 
