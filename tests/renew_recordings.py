@@ -1,0 +1,172 @@
+"""The named recordings: what each pins, and ``python -m tests.renew_recordings``, which writes them anew.
+
+Until 0.1.0 the vocabulary may change, and these files with it; the snapshots of what they fold to are then renewed by
+``pytest tests/test_recordings.py --snapshot-update``. Both are read in the diff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from redrive_engine.models import reply, use
+from redrive_engine.program import Program
+from redrive_engine.signals import annotate
+from redrive_events import (
+    AnnotationMade,
+    CancelRequested,
+    DeadlinePassed,
+    EffectReconciled,
+    Input,
+    Json,
+    LeaseGranted,
+    Limits,
+    MemoryLog,
+    MessageReceived,
+    ModelFailed,
+    ObservationReceived,
+    Record,
+    SignalsHeard,
+    Terms,
+    Usage,
+    digest,
+    write_portable,
+)
+from tests.shop import NOON, PURCHASE, recorded, seen, shop
+
+FOLDER = Path(__file__).with_name("recordings")
+VOCABULARY = FOLDER / "vocabulary.sha256"
+
+PAID = {"paid": {"known": True}}
+PAY = reply("", use("pay", item="tea", cents=5))
+RIGHT = {"item": "tea", "cents": 5}
+TIMEOUT = ObservationReceived(call=1, status="timeout", content="No answer within 3000 ms.")
+NOT_THERE = EffectReconciled(call=1, outcome="not_landed", content="This did not take effect.")
+TAKEN_OVER = LeaseGranted(worker="v", epoch=2)
+CANCEL = CancelRequested(by="ana", reason="enough")
+
+
+class Recipe(NamedTuple):
+    """A program, and what happens to a run of it."""
+
+    program: Program
+    inputs: tuple[Input, ...]
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "bought-after-an-early-finish": Recipe(shop(Terms(done=PAID, answer="Paid {paid}.")), PURCHASE),
+    "denied-then-another-way": Recipe(
+        shop(Terms(tools={"pay": {"cents": {"at_most": 5}}, "price_of": {}})),
+        (
+            reply("", use("pay", item="tea", cents=9), use("ghost"), use("price_of", item=7)),
+            reply("", use("price_of", item="milk")),
+            seen(4, RIGHT),
+            reply("I cannot."),
+        ),
+    ),
+    "blocked-before-anything-starts": Recipe(
+        shop(Terms(tools={"price_of": {}}, on_denied="block")),
+        (reply("", use("price_of", item="tea"), use("pay", item="tea", cents=5)),),
+    ),
+    "write-in-doubt-tried-again": Recipe(
+        shop(Terms(done=PAID)), (PAY, TIMEOUT, NOT_THERE, seen(1, RIGHT), reply("Bought."))
+    ),
+    "write-in-doubt-handed-to-a-person": Recipe(
+        shop(Terms(done=PAID)), (PAY, TIMEOUT, EffectReconciled(call=1, outcome="unknown", content="Not known."))
+    ),
+    "worker-lost-in-a-write": Recipe(
+        shop(Terms(done=PAID)),
+        (
+            PAY,
+            TAKEN_OVER,
+            EffectReconciled(
+                call=1, outcome="landed", content='{"item":"tea","cents":5}', media_type="application/json"
+            ),
+            reply("Bought."),
+        ),
+    ),
+    "cancelled-with-a-write-open": Recipe(
+        shop(Terms()),
+        (
+            reply("", use("price_of", item="tea"), use("pay", item="tea", cents=5)),
+            CANCEL,
+            SignalsHeard(),
+            ObservationReceived(call=1, status="cancelled", content="Cancelled: the run is ending."),
+            seen(2, RIGHT),
+        ),
+    ),
+    "talk-until-the-last-word": Recipe(
+        shop(Terms(dialogue=True)),
+        (
+            reply("What may it be?"),
+            MessageReceived(actor="user", content="Tea."),
+            SignalsHeard(),
+            reply("With pleasure."),
+            MessageReceived(actor="user", content="Bye.", last=True),
+            SignalsHeard(),
+        ),
+    ),
+    "unreadable-then-facts-in-json": Recipe(
+        shop(Terms(dialect="json", view="facts", done={"price": {"is": 5}}, answer="It costs {price}.")),
+        (
+            reply("It costs five, I think."),
+            ModelFailed(kind="timeout", retryable=True),
+            reply('{"type":"action","tool":"price_of","input":{"item":"tea"},"summary":"ask"}'),
+            seen(1, RIGHT),
+            reply('{"type":"final"}', usage=Usage(input=9, output=3), cost_micros=12),
+        ),
+    ),
+    "out-of-time-while-a-tool-works": Recipe(
+        shop(Terms(budget=Limits(wall_time_ms=2000))),
+        (
+            reply("", use("count", item="tea")),
+            DeadlinePassed(which="wall_time"),
+            ObservationReceived(call=1, status="cancelled", content="Cancelled: the run is ending."),
+        ),
+    ),
+}
+
+
+def records_of(name: str) -> list[Record]:
+    """The records of a recipe, by this engine."""
+    return recorded(RECIPES[name].program, *RECIPES[name].inputs, run_id=name)
+
+
+def file_of(name: str) -> Path:
+    """Where a recording stands."""
+    return FOLDER / f"{name}.jsonl"
+
+
+def vocabulary() -> str:
+    """The digest of all that a record may hold; words that only explain do not count."""
+    return digest(_without_words(msgspec.json.schema(Record)))
+
+
+def _without_words(schema: Json) -> Json:
+    if isinstance(schema, list):
+        return [_without_words(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    explains = {"description"} if isinstance(schema.get("description"), str) else set()
+    return {key: _without_words(one) for key, one in schema.items() if key not in explains}
+
+
+def main() -> None:
+    """Write them all, each with a remark beside it, and the vocabulary they are written in."""
+    FOLDER.mkdir(exist_ok=True)
+    for name in RECIPES:
+        log, records = MemoryLog(), records_of(name)
+        log.append(name, records, expected=0)
+        remark = AnnotationMade(name="pins", value=name.replace("-", " "), source="tests")
+        annotate(log, name, remark, at=NOON + timedelta(hours=1))
+        with file_of(name).open("wb") as file:
+            write_portable(log, [name], file)
+    VOCABULARY.write_text(vocabulary() + "\n")
+
+
+if __name__ == "__main__":
+    main()
