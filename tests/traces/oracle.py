@@ -38,6 +38,16 @@ def check(records: Sequence[Record], messages: Sequence[Mapping[str, Any]]) -> i
     return turns
 
 
+def turns(records: Sequence[Record]) -> Iterable[tuple[list[Line], Line]]:
+    """What the model was asked with at every turn, and what it said."""
+    started = records[0].event
+    assert isinstance(started, RunStarted)
+    asked = {position: [_line(one) for one in said] for position, said in _sound(records, permissive(started).rest)}
+    for record in records:
+        if isinstance(record.event, ModelReplied):
+            yield asked[record.cause], _reply(record.event)
+
+
 def _sound(records: Sequence[Record], rest: bytes) -> Iterable[tuple[int, list[Message]]]:
     """The requests as rebuilt from the log, each of which has the digest that was recorded for it."""
     events = {record.position: record.event for record in records}

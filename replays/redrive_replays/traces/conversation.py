@@ -64,7 +64,7 @@ def retell(
     """
     said = list(_joined(trace, said))
     talk = said[_opened(trace, said) :]
-    replies = [index for index, one in enumerate(talk) if one.role == ASSISTANT]
+    replies = [index for index, one in enumerate(talk) if one.replied]
     closing = [index for index in replies if not talk[index].calls]
     answered = len(closing) == 1 and closing[0] == len(talk) - 1
     trace.terms = terms_of(dialogue=bool(closing) and not answered, model=model, parameters=parameters)
@@ -91,7 +91,7 @@ def _opened(trace: Trace, said: Sequence[Said]) -> int:
         trace.began = trace.began or first.at
         trace.remark(first, 0)
         return after + 1
-    greeted = next((index for index, one in enumerate(said[after:], after) if one.role != ASSISTANT or one.calls), None)
+    greeted = next((index for index, one in enumerate(said[after:], after) if not one.replied or one.calls), None)
     if greeted is not None and greeted > after and said[greeted].role == "user":
         # A greeting that nobody asked for: the model was not asked before a user spoke.
         for one in said[after:greeted]:
@@ -104,7 +104,7 @@ def _joined(trace: Trace, said: Sequence[Said]) -> Iterator[Said]:
     """Replies that stand in several messages as one: with a call open, the model could not have been asked again."""
     before: Said | None = None
     for index, one in enumerate(said):
-        if before is None or one.role != ASSISTANT or not _answered_after(before, said, index):
+        if before is None or not one.replied or not _answered_after(before, said, index):
             if before is not None:
                 yield before
             before = one
@@ -125,7 +125,7 @@ def _joined(trace: Trace, said: Sequence[Said]) -> Iterator[Said]:
 
 def _answered_after(before: Said, said: Sequence[Said], index: int) -> bool:
     """Whether a call of ``before`` is answered behind the reply at ``index``, in the same turn."""
-    ids = {call.id for _, call in calls_of(before.content) if call.id} if before.role == ASSISTANT else None
+    ids = {call.id for _, call in calls_of(before.content) if call.id} if before.replied else None
     if not ids:
         return False
     behind = next((at for at in range(index, len(said)) if said[at].role != ASSISTANT), len(said))
@@ -154,7 +154,9 @@ class _Telling:
     def message(self, said: Said, *, before: int = 0) -> None:
         """Words that nobody had to answer for, kept in their role."""
         actor = _ACTORS.get(said.role, "operator")
-        if said.by:
+        if said.by == "agent":
+            actor = "agent" if said.role == ASSISTANT else "tool"
+        elif said.by:
             actor = said.by
             self.trace.calls += sum(1 for _ in calls_of(said.content))
             self.trace.results += said.role in RESULTS

@@ -166,7 +166,7 @@ def _is_trajectory(value: Json) -> bool:
 
 def _is_bare(value: list[Json]) -> bool:
     """A list of plain words, in which most replies have one action in a fence."""
-    if not all(isinstance(one, dict) and one.keys() <= _BARE and one.get("role") in _BARE_ROLES for one in value):
+    if not all(isinstance(one, dict) and one.keys() <= _BARE and str(one.get("role")) in _BARE_ROLES for one in value):
         return False
     replies = [one.get("content") for one in value if one["role"] == ASSISTANT]
     acting = sum(isinstance(said, str) and len(_FENCE.findall(said)) == 1 for said in replies)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from redrive_events import BadInput, Json, parse_json
+from redrive_replays.traces.archive import MAGIC, Archive
 from redrive_replays.traces.javascript import printed
 from redrive_replays.traces.otlp_protobuf import requests_of
 
@@ -21,7 +22,6 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _EVENTS = (b"event:", b"data:")
 # The next of several objects that follow one another; some put a comma between them.
 _OBJECT = re.compile(r"[\s,]*\{")
-_ZIP = b"PK\x03\x04"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -48,7 +48,10 @@ class Entry:
 
 @dataclass(slots=True)
 class Material:
-    """What a file holds: one entry (a document) or several (lines); ``lost`` is how many lines cannot be read."""
+    """What a file holds: one entry (a document) or several (lines); ``lost`` is how many lines cannot be read.
+
+    Of a zip archive, the one entry is empty, and ``archive`` has its members.
+    """
 
     name: str
     sha256: str
@@ -57,6 +60,7 @@ class Material:
     lined: bool = False
     lost: int = 0
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    archive: Archive | None = None
 
 
 def read_bytes(data: bytes, name: str) -> Material:
@@ -75,8 +79,10 @@ def read_bytes(data: bytes, name: str) -> Material:
     if bare.startswith(_EVENTS):
         material.entries.append(Entry(0, bare.decode(errors="replace")))
         return material
-    if bare.startswith(_ZIP):
-        raise BadInput("a zip archive, of which no format is read", place=name)
+    if bare.startswith(MAGIC):
+        material.archive = Archive(data)
+        material.entries.append(Entry(0, None))
+        return material
     try:
         material.entries.append(Entry(0, parse_json(bare)))
     except BadInput as error:

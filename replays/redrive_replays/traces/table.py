@@ -11,9 +11,11 @@ from redrive_replays.traces import (
     anthropic,
     chat,
     claude_code,
+    inspect_logs,
     mini_swe_agent,
     otel,
     recordings,
+    responses,
     swe_agent,
     tau2,
     tau_bench,
@@ -34,6 +36,7 @@ class Importer:
 
 # The first that recognises a file reads it, so what is told by more stands above what is told by less.
 IMPORTERS: Final = (
+    Importer("inspect", "Inspect logs (.eval, .json, a sample, events)", inspect_logs.detect, inspect_logs.read),
     Importer("tau-bench", "tau-bench results (a list of task, reward, traj)", tau_bench.detect, tau_bench.read),
     Importer(
         "tau-bench-display",
@@ -79,6 +82,12 @@ IMPORTERS: Final = (
         "Claude Code's notes on a sub-agent (refused: no messages)",
         claude_code.detect_meta,
         claude_code.refuse_meta,
+    ),
+    Importer(
+        "openai-responses",
+        "OpenAI Responses (items, a request, a response, both, a stream, chains and lines of these)",
+        responses.detect,
+        responses.read,
     ),
     Importer(
         "anthropic",

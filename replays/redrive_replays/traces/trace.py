@@ -34,8 +34,9 @@ class Said:
 
     ``at`` is when it was said, None where the source has no times; ``status`` is that of a result. ``extras`` is what
     else the source has on it: kept beside the run. ``by`` is who speaks where the role does not tell: the calls of a
-    user, and what came of them, are words to the agent. What is ``given`` was said by nobody in this run: an example
-    that stands in the prompt. ``beside`` is what the source has at this place that is no message: name and value.
+    user, and what came of them, are words to the agent; so are those of another agent, which are counted in its own
+    run. What is ``given`` was said by nobody in this run: an example that stands in the prompt. ``beside`` is what the
+    source has at this place that is no message: name and value.
     """
 
     role: str
@@ -47,7 +48,7 @@ class Said:
     at: datetime | None = None
     status: Literal["ok", "error", "timeout", "cancelled", "unknown"] = "ok"
     extras: Mapping[str, Json] = field(default_factory=dict)
-    by: Literal["", "user", "tool"] = ""
+    by: Literal["", "user", "tool", "agent"] = ""
     beside: list[tuple[str, Json]] = field(default_factory=list)
     given: bool = False
 
@@ -57,9 +58,14 @@ class Said:
         return self.role in RESULTS and not self.by
 
     @property
+    def replied(self) -> bool:
+        """Whether the model of this run said it."""
+        return self.role == ASSISTANT and not (self.by or self.given)
+
+    @property
     def calls(self) -> bool:
         """Whether it is a reply that calls tools."""
-        return self.role == ASSISTANT and next(calls_of(self.content), None) is not None
+        return self.replied and next(calls_of(self.content), None) is not None
 
 
 class Remark(NamedTuple):
