@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from redrive_engine.dialects import Decision, Unreadable
@@ -55,9 +55,6 @@ from redrive_projections import (
 
 Follows: TypeAlias = Iterator[Derived]
 Doubt: TypeAlias = Literal["timeout", "unknown", "cancelled", "worker lost"]
-
-# After these answers to a write nobody knows whether it landed.
-DOUBTS: Mapping[str, Doubt] = {"timeout": "timeout", "unknown": "unknown", "cancelled": "cancelled"}
 
 
 def react(program: Program, s: RunState, record: Record) -> Follows:
@@ -122,7 +119,8 @@ def replied(program: Program, s: RunState, event: ModelReplied) -> Follows:
         if not s.waiting:  # nobody has spoken meanwhile
             yield PersonAsked()
     else:
-        yield DecisionMade(kind="finish", summary=decision.summary, answer=decision.answer)
+        answer, dropped = decision.answer, decision.dropped
+        yield DecisionMade(kind="finish", summary=decision.summary, answer=answer, dropped=dropped)
         lacking = missing(program.terms.done, s.facts)
         if lacking:
             yield FinishRefused(missing=lacking, text=f"Not done yet. Still to be established: {', '.join(lacking)}.")
@@ -136,7 +134,7 @@ def called(program: Program, s: RunState, decision: Decision) -> Follows:
         ProposedCall(call=number, tool=one.tool, block=one.block, arguments=one.arguments)
         for number, one in enumerate(decision.calls, start=s.calls_made + 1)
     )
-    yield DecisionMade(kind="call", summary=decision.summary, calls=proposed)
+    yield DecisionMade(kind="call", summary=decision.summary, calls=proposed, dropped=decision.dropped)
     verdicts = []
     for one in proposed:
         verdicts.append(judge(program, s, s.calls[one.call]))
@@ -155,16 +153,17 @@ def called(program: Program, s: RunState, decision: Decision) -> Follows:
 
 
 def tool_called(program: Program, s: RunState, call: Call) -> ToolCalled:
-    """The next attempt of a call; a write's key is the same over all attempts, and unlike any other run's."""
+    """The next attempt of a call; the key of what may act is the same over all attempts, and unlike any other run's."""
     declared = (program.tools or {}).get(call.tool)
     effect = declared.effect if declared else "unknown"
+    keyed = declared is not None and effect != "read"  # what was only recorded is handed to nobody
     return ToolCalled(
         call=call.number,
         tool=call.tool,
         arguments=call.arguments,
         digest=digest({"tool": call.tool, "arguments": call.arguments}),
         effect=effect,
-        key=f"{s.started.nonce}:{call.number}" if effect == "write" and s.started else "",
+        key=f"{s.started.nonce}:{call.number}" if keyed and s.started else "",
         attempt=call.attempt + 1,
         timeout_ms=declared.timeout_ms if declared else None,
     )
@@ -179,13 +178,15 @@ def failed(program: Program, s: RunState, event: ModelFailed) -> Follows:
 def observed(program: Program, s: RunState, event: ObservationReceived) -> Follows:
     """An observation confirms an effect or puts it in doubt, and is verified before anything is known from it."""
     call = s.calls[event.call]
-    doubt = DOUBTS.get(event.status)
-    if doubt and call.effect != "read":
-        yield from doubted(call, doubt)
-    elif event.status == "ok":
-        if call.effect == "write":
-            yield EffectConfirmed(call=call.number)
-        yield from verified(program, s, call, event)
+    match event.status:
+        case "ok":
+            if call.effect == "write":
+                yield EffectConfirmed(call=call.number)
+            yield from verified(program, s, call, event)
+        case "timeout" | "unknown" | "cancelled" as why if call.effect != "read":
+            yield from doubted(call, why)
+        case _:
+            pass  # a read is only told, and an error says that nothing was done
 
 
 def doubted(call: Call, why: Doubt) -> Follows:

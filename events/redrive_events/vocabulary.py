@@ -264,12 +264,16 @@ class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
 
 
 class DecisionMade(_Event, frozen=True, tag="decision_made"):
-    """The reply was read as a decision. The answer of a ``finish`` is the reply's text where ``answer`` is empty."""
+    """The reply was read as a decision. The answer of a ``finish`` is the reply's text where ``answer`` is empty.
+
+    ``dropped`` names what the reply said behind its decision, which nobody acted on.
+    """
 
     kind: Literal["call", "finish", "ask"]
     summary: str = ""
     calls: tuple[ProposedCall, ...] = ()
     answer: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 class ReplyRefused(_Event, frozen=True, tag="reply_refused"):

@@ -185,9 +185,15 @@ def _reconciled(seen: _Seen) -> str:
 
 def _decided(seen: _Seen) -> str:
     event = seen.event
-    if event.kind != "call":
-        return "to finish" if event.kind == "finish" else "to speak to the person"
-    return ", ".join(_proposed(seen, one.call, one.tool) for one in event.calls)
+    if event.kind == "call":
+        what = ", ".join(_proposed(seen, one.call, one.tool) for one in event.calls)
+    else:
+        what = "to finish" if event.kind == "finish" else "to speak to the person"
+    said = text_of(seen.state.messages[-1].content) if seen.state.messages else ""
+    # the words of a reply stand in the line above; a summary in JSON or under a label does not
+    why = "" if said.lstrip().startswith(event.summary[:20]) else f": {one_line(event.summary)}"
+    dropped = f" (dropped: {', '.join(map(one_line, event.dropped))})" if event.dropped else ""
+    return what + why + dropped
 
 
 def _proposed(seen: _Seen, number: int, tool: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from redrive_engine.dialects.json_messages import JsonMessages
 from redrive_engine.dialects.native import NativeCalls
+from redrive_engine.dialects.react_text import ReActText
 from redrive_engine.dialects.reading import Decision, Dialect, Proposal, Unreadable
 
 # `recorded` is for imports: what a recorded model said was taken as it was, so an empty reply is a reply.
@@ -11,6 +12,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "native": NativeCalls(),
     "recorded": NativeCalls(name="recorded", empty_is_answer=True),
     "json": JsonMessages(),
+    "react": ReActText(),
 }
 
-__all__ = ["DIALECTS", "Decision", "Dialect", "JsonMessages", "NativeCalls", "Proposal", "Unreadable"]
+__all__ = ["DIALECTS", "Decision", "Dialect", "JsonMessages", "NativeCalls", "Proposal", "ReActText", "Unreadable"]

@@ -21,12 +21,16 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the model decided; an empty ``answer`` of a ``finish`` is the reply's own text."""
+    """What the model decided; an empty ``answer`` of a ``finish`` is the reply's own text.
+
+    ``dropped`` names what the reply said behind its decision, which nobody acts on.
+    """
 
     kind: Literal["call", "finish"]
     summary: str = ""
     calls: tuple[Proposal, ...] = ()
     answer: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,112 @@
+"""ReAct text: thought, action and input, or a final answer, under labels in English or Chinese."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from redrive_engine.dialects.reading import Decision, Proposal, Unreadable, summary_of
+from redrive_events import BadInput, Content, Json, parse_json, text_of
+
+# What may stand in front of a colon at the beginning of a line, and what it labels.
+LABELS: Final = {
+    "thought": "thought",
+    "思考": "thought",
+    "想法": "thought",
+    "action": "action",
+    "行动": "action",
+    "动作": "action",
+    "action input": "input",
+    "行动输入": "input",
+    "动作输入": "input",
+    "输入": "input",
+    "observation": "observation",
+    "观察": "observation",
+    "观察结果": "observation",
+    "final answer": "answer",
+    "最终答案": "answer",
+    "最终回答": "answer",
+}
+# Markdown in front (`**`, `###`, `-`, `1.`), a number behind the label, a colon of either width, markdown again.
+_LABEL = re.compile(
+    r"^[ \t>*_#\-`]*(?:\d+[.)][ \t]*)?[*_`]*("
+    + "|".join(sorted(map(re.escape, LABELS), key=len, reverse=True))
+    + r")[ \t]*\d*[ \t]*[*_`]*[ \t]*[:：][*_`]*",  # noqa: RUF001 - the colon of Chinese text
+    re.IGNORECASE | re.MULTILINE,
+)
+_FENCE = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n?|\n?[ \t]*```.*$", re.DOTALL)
+_HINT = 'Reply with "Thought:", then either "Action:" and "Action Input:" with a JSON object, or "Final Answer:".'
+
+
+class _Section(NamedTuple):
+    """A label's meaning and the text under it."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReActText:
+    """The first action or final answer counts; what comes behind it is dropped, and the decision says so."""
+
+    name: str = "react"
+
+    def read(self, content: Content) -> Decision | Unreadable:
+        """The decision in a reply, whatever markdown is strewn over it."""
+        sections = list(_sections(text_of(content)))
+        place = next((at for at, one in enumerate(sections) if one.label in {"action", "answer"}), None)
+        if place is None:
+            return Unreadable("neither an action nor a final answer", f"No action and no final answer. {_HINT}")
+        summary = summary_of(" ".join(one.text for one in sections[:place] if one.label == "thought"))
+        if sections[place].label == "action":
+            return _action(sections[place:], summary)
+        if not (answer := _bare(sections[place].text)):
+            return Unreadable("an answer without words", f"The final answer is empty. {_HINT}")
+        return Decision("finish", summary, answer=answer, dropped=_dropped(sections[place + 1 :]))
+
+
+def _action(sections: list[_Section], summary: str) -> Decision | Unreadable:
+    tool = _bare(sections[0].text)
+    if not tool:
+        return Unreadable("an action without a name", f"The action has no name. {_HINT}")
+    given = sections[1].text if len(sections) > 1 and sections[1].label == "input" else None
+    try:
+        arguments = _object(given or "")
+    except BadInput as error:
+        return Unreadable(error.problem, f"The action input is {error.problem}. {_HINT}")
+    rest = sections[1 if given is None else 2 :]
+    return Decision("call", summary, (Proposal(tool, arguments=arguments),), dropped=_dropped(rest))
+
+
+def _sections(text: str) -> Iterator[_Section]:
+    found = list(_LABEL.finditer(text))
+    ends = [*(behind.start() for behind in found[1:]), len(text)]
+    for label, end in zip(found, ends, strict=False):
+        yield _Section(LABELS[label[1].lower()], text[label.end() : end].strip())
+
+
+def _dropped(sections: list[_Section]) -> tuple[str, ...]:
+    """What a reply said behind its decision, by its labels: a second action, an observation it made up."""
+    return tuple(dict.fromkeys(one.label for one in sections if one.label != "thought"))
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip("*_`").strip()
+
+
+def _object(text: str) -> Json:
+    """The JSON object that ``text`` begins with, whatever prose follows; nothing at all is no arguments."""
+    text = _FENCE.sub("", text).strip().strip("`").strip()
+    if not text:
+        return {}
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+        value = parse_json(text[:end])
+    except (ValueError, RecursionError, BadInput) as error:
+        raise BadInput("not a JSON object") from error
+    if not isinstance(value, dict):
+        raise BadInput("not a JSON object")
+    return value
