@@ -89,17 +89,17 @@ def test_calls_of_one_reply_run_at_once_and_are_told_in_reply_order() -> None:
 
 def test_a_read_that_takes_too_long_is_answered_so_and_the_run_goes_on() -> None:
     """A time-out of what changes nothing is an answer like any other."""
-    desk, log = Desk(LOOK, limit="20ms", **TALK), MemoryLog()
+    desk, log = Desk(LOOK, limit="300ms", **TALK), MemoryLog()
     desk.before = for_ever
     assert desk.run(log).status == "finished"
-    words = "No answer within 20 ms."
+    words = "No answer within 300 ms."
     assert events(log, ObservationReceived) == [ObservationReceived(call=1, status="timeout", content=words)]
     assert desk.requests[1].messages[-1].content == words
 
 
 def test_a_write_that_takes_too_long_but_landed_is_not_done_again() -> None:
     """Its authority is asked, and what it knows is what the model is told."""
-    desk, log = Desk(PAY, limit="20ms"), MemoryLog()
+    desk, log = Desk(PAY, limit="300ms"), MemoryLog()
     desk.after = for_ever
     run = desk.run(log)
     assert (run.status, run.answer) == ("succeeded", "Paid 5.")
@@ -110,7 +110,7 @@ def test_a_write_that_takes_too_long_but_landed_is_not_done_again() -> None:
 
 def test_a_write_that_did_not_land_is_tried_again_with_the_same_key() -> None:
     """By the engine, since the authority says so; the model never hears of the first attempt."""
-    desk, log = Desk(PAY, limit="20ms"), MemoryLog()
+    desk, log = Desk(PAY, limit="300ms"), MemoryLog()
 
     async def first_hangs(tool: str, call: Call) -> None:
         await (for_ever if call.attempt == 1 else at_once)(tool, call)
@@ -124,7 +124,7 @@ def test_a_write_that_did_not_land_is_tried_again_with_the_same_key() -> None:
 
 def test_a_write_that_nobody_can_speak_for_goes_to_a_person() -> None:
     """No authority, no second attempt."""
-    desk, log = Desk(PAY, limit="20ms"), MemoryLog()
+    desk, log = Desk(PAY, limit="300ms"), MemoryLog()
     desk.before = for_ever
     desk.agent.tools["pay"].reconciler = None
     assert desk.run(log).status == "escalated"
@@ -174,7 +174,7 @@ def test_an_ending_run_asks_for_a_write_that_did_not_finish() -> None:
         await anyio.sleep_forever()
 
     desk.after = paid_and_stuck
-    assert desk.run(log, patience=Patience(grace_s=0.02, look_s=0.01)).status == "cancelled"
+    assert desk.run(log, patience=Patience(grace_s=0.3, look_s=0.01)).status == "cancelled"
     assert events(log, EffectInDoubt) == [EffectInDoubt(call=1, why="unknown")]
     (told,) = events(log, EffectReconciled)
     assert getattr(told, "outcome", "") == "landed"
@@ -208,7 +208,7 @@ def test_a_model_that_takes_too_long_is_asked_again() -> None:
             await anyio.sleep_forever()
 
     desk.asked = first_hangs
-    assert desk.run(log, patience=Patience(model_s=0.02, look_s=0.01)).status == "finished"
+    assert desk.run(log, patience=Patience(model_s=0.3, look_s=0.01)).status == "finished"
     assert events(log, ModelFailed) == [ModelFailed(kind="timeout", retryable=True)]
     assert [request.turn for request in desk.requests] == [1, 1]
 
@@ -234,7 +234,7 @@ def test_a_model_without_an_answer_ends_the_run(trouble: ModelTrouble, asked: in
 
 def test_the_wall_time_ends_a_run_in_the_midst_of_a_call() -> None:
     """Also where the steps have run out as well: the deadline passes once, and not over and over."""
-    desk, log = Desk(LOOK, budget={"steps": 1, "wall_time": "30ms"}, **TALK), MemoryLog()
+    desk, log = Desk(LOOK, budget={"steps": 1, "wall_time": "300ms"}, **TALK), MemoryLog()
     desk.before = for_ever
     assert desk.run(log).status == "exhausted"
     assert events(log, DeadlinePassed, StopDecided) == [
@@ -332,7 +332,7 @@ def test_a_second_worker_is_refused_while_the_first_is_alive() -> None:
 
     async def scenario() -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(desk.arun, log)
+            group.start_soon(desk.arun, log, Patience(lease_s=1.0, look_s=0.01))
             await until(log, ToolCalled)
             with pytest.raises(LeaseHeld):
                 await second.arun(log)
