@@ -23,6 +23,8 @@ _WORDS: Final = frozenset({"text", "input_text", "output_text"})
 _PARTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file", "refusal"})
 # Where a call has what it is to do, by the kinds there are.
 _GIVEN: Final = ("arguments", "input", "action", "actions", "operation", "code", "queries")
+# Calls that the caller always answers, also where an old file leaves their id out.
+_ASKED: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _CALL: Final = "_call"
 _OUTPUT: Final = "_output"
 
@@ -65,7 +67,7 @@ def is_replied(item: Mapping[str, Json]) -> bool:
     if kind in {"", "message"}:
         return item.get("role") == ASSISTANT
     if kind.endswith(_OUTPUT):
-        return not _label(item) and kind != "function_call_output"
+        return not _label(item) and kind.removesuffix(_OUTPUT) not in _ASKED
     return kind not in {"mcp_approval_response", "item_reference", "additional_tools"}
 
 
@@ -84,7 +86,7 @@ class Reply:
             blocks, rest = _message(item)
         elif kind == "reasoning":
             blocks, rest = _reasoning(item)
-        elif kind.endswith(_CALL) and _label(item) and not hosted:
+        elif kind.endswith(_CALL) and (_label(item) or kind in _ASKED) and not hosted:
             blocks, rest = _called(item)
         else:
             blocks, rest = [Opaque(data=dict(item))], {}
@@ -118,7 +120,7 @@ def said_of(items: Iterable[Mapping[str, Json]], metas: Mapping[int, Meta] | Non
         if reply is not None:
             yield reply.said(meta)
             reply = None
-        yield _heard(item)
+        yield heard(item)
     if reply is not None:
         yield reply.said(meta)
 
@@ -133,8 +135,8 @@ def replied(output: Sequence[Json], meta: Meta) -> Said | None:
     return reply.said(meta) if items else None
 
 
-def _heard(item: Mapping[str, Json]) -> Said:
-    """What the model did not make: words, the output of a call, an approval."""
+def heard(item: Mapping[str, Json]) -> Said:
+    """An item that the model did not make: words, the output of a call, an approval."""
     kind, role = kind_of(item), item.get("role")
     if kind.endswith(_OUTPUT):
         return result_of(item)
@@ -223,4 +225,6 @@ def _called(item: Mapping[str, Json]) -> tuple[list[Block], dict[str, Json]]:
 
 def _label(item: Mapping[str, Json]) -> str:
     label = item.get("call_id")
+    if not label and kind_of(item) == "local_shell_call":
+        label = item.get("id")
     return label if isinstance(label, str) else ""

@@ -11,6 +11,7 @@ from redrive_replays.traces import (
     anthropic,
     chat,
     claude_code,
+    codex,
     inspect_logs,
     mini_swe_agent,
     otel,
@@ -71,6 +72,7 @@ IMPORTERS: Final = (
     Importer("swe-agent", "SWE-agent trajectories (.traj, or the history alone)", swe_agent.detect, swe_agent.read),
     *(Importer(row.name, row.reads, row.detect, row.read) for row in otel.importers()),
     Importer("adk-eval-set", otel.EVAL_SET, otel.detect_eval_set, otel.refuse_eval_set),
+    Importer("codex", "Codex sessions (old, new, and what codex exec prints)", codex.detect, codex.read),
     Importer(
         "claude-code",
         "Claude Code sessions (files of a session or a sub-agent, stream-json, loglines)",

@@ -1,0 +1,206 @@
+"""Codex sessions, old and new, and what `codex exec --json` prints: each as a run, what was taken back as another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from redrive_events import Json
+from redrive_replays.traces.codex_lines import SHOWN, Line, is_envelope, is_exec, is_head, item_of, line_of, text
+from redrive_replays.traces.codex_said import Told, given
+from redrive_replays.traces.conversation import NO_TIMES, retell
+from redrive_replays.traces.reading import Material
+from redrive_replays.traces.times import Moment, clock_of, moment
+from redrive_replays.traces.trace import Remark, Said, Trace
+
+NO_PROMPT: Final = "the system prompt and the tools' descriptions (the format does not keep them)"
+NO_TOOLS: Final = "the tools' descriptions (the format does not keep them)"
+NO_TALK: Final = "the conversation (the file holds none)"
+ONLY_SHOWN: Final = "the items that the model was asked with (only what was shown to a person is there)"
+PRINTED: Final = "what was asked, and where one reply ends (only what was printed is there)"
+LOST: Final = "a message (its line could not be read)"
+OTHER_FILE: Final = "the session that began this one (it is in another file)"
+_LABELS: Final = {
+    **{"id": "session", "session_id": "session", "cwd": "cwd", "originator": "originator", "cli_version": "version"},
+    **{"model_provider": "provider", "forked_from_id": "forked_from", "parent_thread_id": "parent_session"},
+    **{"thread_id": "session", "agent_nickname": "agent_nickname", "history_mode": "history_mode"},
+}
+LOOKED_AT: Final = 20
+
+
+def detect(material: Material) -> bool:
+    """Whether the file is made of a session's lines."""
+    looked_at = [entry.value for entry in material.entries[:LOOKED_AT]]
+    if is_head(looked_at[0]) or any(map(is_envelope, looked_at)):
+        return True
+    return is_exec(looked_at[0]) and sum(map(is_exec, looked_at)) * 2 > len(looked_at)
+
+
+def read(material: Material) -> Iterator[Trace]:
+    """Each session as a run, what was taken back in it as runs behind it."""
+    entries = iter(range(len(material.entries) + 1))
+    for session in _sessions([line_of(entry) for entry in material.entries]):
+        yield from _runs(session, entries, material)
+
+
+def _sessions(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """The lines by session: one that is forked has the head of the other behind its own."""
+    found: list[Line] = []
+    known: set[str] = set()
+    talked = False
+    for line in lines:
+        if line.kind == "session_meta":
+            name = _id(line.value)
+            if talked and name not in known and not _goes_on(found[0].value):
+                yield found
+                found, known, talked = [], set(), False
+            known.add(name)
+        talked = talked or line.kind == "response_item"
+        found.append(line)
+    yield found
+
+
+def _goes_on(meta: Mapping[str, Json]) -> bool:
+    """Whether a session says that it has another's words in front of its own."""
+    return bool(meta.get("forked_from_id") or _spawned(meta))
+
+
+def _id(meta: Mapping[str, Json]) -> str:
+    return text(meta.get("id")) or text(meta.get("session_id"))
+
+
+def _spawned(meta: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What a session says of the one that began it."""
+    source = meta.get("source")
+    for key in ("subagent", "thread_spawn"):
+        source = source.get(key) if isinstance(source, dict) else None
+    return source if isinstance(source, dict) else {}
+
+
+def _runs(lines: Sequence[Line], entries: Iterator[int], material: Material) -> Iterator[Trace]:
+    trace = Trace(entry=next(entries))
+    told = Told(trace)
+    began = _meta(lines, trace)
+    items = [item_of(line.value) for line in lines if line.kind == "response_item"]
+    told.shown = {words for item in items for words in _words(item)}
+    only_shown = not any(_is_talk(item) for item in items) and not any(is_exec(line.entry.value) for line in lines)
+    inherited = 0
+    for line in lines:
+        told.add(_as_item(line) if only_shown else line)
+        if began is not None and line.kind == "response_item" and _before(line, began):
+            inherited = len(told.said)
+    told.end()
+    moments = told.moments or [moment(line.timestamp) for line in lines]
+    trace.clock = clock_of(moments)
+    trace.began = next((one.at for one in moments if one is not None), None)
+    trace.remarks += (Remark(name, value) for name, value in told.first)
+    _grade(trace, told, lines, material, only_shown=only_shown)
+    if not told.said:
+        yield trace
+        return
+    system = _system(lines)
+    trace.lacks(NO_TOOLS if system else NO_PROMPT)
+    yield retell(trace, [*system, *given(told.said[:inherited]), *told.said[inherited:]], model=told.model)
+    for back in told.backs:
+        other = Trace(
+            entry=next(entries), clock=trace.clock, labels={**trace.labels, "taken_back_from": str(trace.entry)}
+        )
+        other.grade, other.agent = trace.grade, trace.agent
+        other.missing = {NO_TOOLS if system else NO_PROMPT: 1}
+        yield retell(other, [*system, *given(back.before), *back.said], model=told.model)
+
+
+def _meta(lines: Sequence[Line], trace: Trace) -> Moment | None:
+    """What the head of a session says of it; when it began, if it goes on from another."""
+    heads = [line.value for line in lines if line.kind in {"session_meta", "thread.started"}]
+    head: Mapping[str, Json] = heads[0] if heads else {}
+    spawned = _spawned(head)
+    for key, name in _LABELS.items():
+        if value := text(head.get(key)) or text(spawned.get(key)):
+            trace.labels.setdefault(name, value)
+    git = head.get("git")
+    if isinstance(git, dict):
+        trace.labels |= {f"git_{key}": value for key, value in git.items() if isinstance(value, str) and value}
+    if isinstance(source := head.get("source"), str):
+        trace.labels["source"] = source
+    trace.agent = text(spawned.get("agent_role"))
+    if spawned or head.get("parent_thread_id"):
+        trace.lacks(OTHER_FILE)
+    return moment(head.get("timestamp")) if head.get("forked_from_id") or spawned else None
+
+
+def _before(line: Line, began: Moment) -> bool:
+    """Whether a line was said before this session began, so in the one that it goes on from."""
+    at = moment(line.timestamp)
+    return at is not None and at.at < began.at
+
+
+def _system(lines: Sequence[Line]) -> list[Said]:
+    """The system prompt, where the session keeps it."""
+    for line in lines:
+        base = line.value.get("base_instructions") if line.kind == "session_meta" else None
+        words = text(base.get("text")) if isinstance(base, dict) else text(base)
+        if words:
+            return [Said("system", words)]
+    return []
+
+
+def _is_talk(item: Mapping[str, Json]) -> bool:
+    return text(item.get("type")) not in {"ghost_snapshot", "compaction"}
+
+
+def _words(item: Mapping[str, Json]) -> Iterator[str]:
+    """The texts of an item."""
+    for key in ("content", "summary"):
+        parts = item.get(key)
+        if isinstance(parts, str):
+            yield parts
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict):
+                yield text(part.get("text"))
+
+
+def _as_item(line: Line) -> Line:
+    """What was shown to a person, as the item that it shows."""
+    kind = text(line.value.get("type"))
+    words = text(line.value.get("message")) or text(line.value.get("text"))
+    item: dict[str, Json] = {"type": "message", "role": "user" if kind == "user_message" else "assistant"}
+    if line.kind != "event_msg":
+        return line
+    if kind == "item_completed" and isinstance(line.value.get("item"), dict):
+        return _completed(line, line.value["item"])
+    if kind not in SHOWN or not words:
+        return line
+    if kind.startswith("agent_reasoning"):
+        item = {"type": "reasoning", "summary": [{"type": "summary_text", "text": words}]}
+    else:
+        item["content"] = words
+    return Line(line.entry, "response_item", item, line.timestamp)
+
+
+def _completed(line: Line, item: Mapping[str, Json]) -> Line:
+    """An item of a session that keeps no others."""
+    roles = {"UserMessage": "user", "AgentMessage": "assistant", "user_message": "user", "agent_message": "assistant"}
+    kind = text(item.get("type"))
+    if kind not in roles:
+        return line
+    content = item.get("content", item.get("text", item.get("message")))
+    parts = content if isinstance(content, list) else [content]
+    words = [text(part.get("text")) if isinstance(part, dict) else text(part) for part in parts]
+    shown = {"type": "message", "role": roles[kind], "content": "\n".join(words)}
+    return Line(line.entry, "response_item", shown, line.timestamp)
+
+
+def _grade(trace: Trace, told: Told, lines: Sequence[Line], material: Material, *, only_shown: bool) -> None:
+    """How much of the run is there."""
+    if trace.clock == "none":
+        trace.lacks(NO_TIMES)
+    if not told.said:
+        trace.grade = "view-only"
+        trace.lacks(NO_TALK)
+    elif only_shown or any(is_exec(line.entry.value) for line in lines):
+        trace.grade = "view-only"
+        trace.lacks(ONLY_SHOWN if only_shown else PRINTED)
+    if material.lost:
+        trace.grade = "view-only"
+        trace.missing[LOST] = material.lost
