@@ -245,7 +245,8 @@ class Calls:
         assert self.verdicts[event.call].verdict == "allow", "denied is never called"
         assert event.attempt == len(before) + 1 <= max(1, self.terms.attempts), "attempts are counted and bounded"
         assert event.effect == self.effects.get(event.tool, "unknown")
-        assert event.key == (f"{self.nonce}:{event.call}" if event.effect == "write" else "")
+        keyed = self.effects.get(event.tool, "read") != "read"
+        assert event.key == (f"{self.nonce}:{event.call}" if keyed else ""), "what may act has a key"
         assert event.digest == hashlib.sha256(canonical({"arguments": event.arguments, "tool": event.tool})).hexdigest()
         if before:
             assert event.call in self.retry, "only what did not happen is tried again"
