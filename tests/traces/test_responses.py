@@ -71,8 +71,8 @@ def retold(items: Sequence[Mapping[str, Any]], output: Sequence[Mapping[str, Any
             if kind == "message":
                 parts = _parts(item["content"])
                 made["content"] += [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
-            elif kind == "function_call":
-                call = {"name": item["name"], "arguments": item["arguments"]}
+            elif kind in {"function_call", "custom_tool_call"}:
+                call = {"name": item["name"], "arguments": item.get("arguments", item.get("input"))}
                 made["tool_calls"].append({"id": item["call_id"], "function": call})
             elif kind != "reasoning":
                 made["content"].append({"type": kind})

@@ -154,8 +154,8 @@ class Told:
         if kind == "token_count":
             self._tokens(event)
         elif kind == "thread_rolled_back":
-            self.beside(kind, dict(event))
             self._take_back(event.get("num_turns"))
+            self.beside(kind, dict(event))
         elif kind in SHOWN:
             words = text(event.get("message")) or text(event.get("text"))
             if words not in self.shown:
