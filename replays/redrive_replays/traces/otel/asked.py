@@ -102,11 +102,22 @@ def tokens_of(span: Span) -> dict[str, int]:
     found = gemini.tokens(span.attributes)
     for kind, keys in names.TOKENS.items():
         for key in keys:
-            value = span.attributes.get(key)
-            if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < TOKENS_MAX:
+            value = _count(span.attributes.get(key))
+            if value is not None:
                 found[kind] = max(value, found.get(kind, 0))
                 break
     return found
+
+
+def _count(value: Json) -> int | None:
+    """A number of tokens; some writers have no whole numbers, others only text."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < 17:
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < TOKENS_MAX:
+        return None
+    return value
 
 
 def _cost(value: Json) -> int:

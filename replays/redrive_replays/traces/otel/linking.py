@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,9 @@ from redrive_replays.traces.otel.asked import Asked
 from redrive_replays.traces.otel.kinds import kind_of
 from redrive_replays.traces.otel.spans import Span, Tree
 from redrive_replays.traces.trace import ASSISTANT, SYSTEM, Said
+
+# Of so many conversations that are word for word the same, a request may go on from one.
+ALIKE_MAX: Final = 256
 
 
 @dataclass(slots=True)
@@ -29,11 +33,15 @@ class Turn:
 
 @dataclass(slots=True, eq=False)
 class Conversation:
-    """Requests that go on from one another, by one agent; ``wordless`` says that no messages are there."""
+    """Requests that go on from one another, by one agent; ``wordless`` says that no messages are there.
+
+    ``after`` is the conversation of another agent, which handed its own over to this one.
+    """
 
     turns: list[Turn]
     agent: Span | None = None
     wordless: bool = False
+    after: Conversation | None = None
     failed: list[Asked] = field(default_factory=list)
     tools: list[Span] = field(default_factory=list)
 
@@ -115,7 +123,7 @@ class Linking:
         """Put a request where it goes on from, or begin a conversation with it."""
         keys = folded(asked.words.asked)
         hashes = _hashes(key for key, _ in keys)
-        agent = agent_of(self.tree, asked.span)
+        agent = asked.span if asked.outer else agent_of(self.tree, asked.span)
         for place in range(len(keys) - 1, -1, -1):
             if (going := self._take(self._replied, hashes[place], asked, agent)) is not None:
                 going.turns.append(Turn(asked, keys[place][1]))
@@ -126,9 +134,17 @@ class Linking:
                 going.turns.append(Turn(asked, keys[place + 1][1], reply))
                 break
         else:
-            going = Conversation([Turn(asked)], agent)
+            going = Conversation([Turn(asked)], agent, after=self._handed_over(hashes, asked))
             self.found.append(going)
         self._keep(going, asked)
+
+    def _handed_over(self, hashes: Sequence[int], asked: Asked) -> Conversation | None:
+        """The conversation of another agent in this trace that the request goes on from."""
+        for place in reversed(hashes):
+            for one in reversed(self._replied.get(place, [])[-ALIKE_MAX:]):
+                if asked.span.trace and one.turns[-1].asked.span.trace == asked.span.trace:
+                    return one
+        return None
 
     def _keep(self, going: Conversation, asked: Asked) -> None:
         said = [*asked.words.asked, *asked.words.replied]
@@ -139,7 +155,7 @@ class Linking:
     def _take(
         self, where: dict[int, list[Conversation]], place: int, asked: Asked, agent: Span | None
     ) -> Conversation | None:
-        fitting = [one for one in where.get(place, ()) if _may_follow(one, asked, agent)]
+        fitting = [one for one in where.get(place, [])[-ALIKE_MAX:] if _may_follow(one, asked, agent)]
         if not fitting:
             return None
         trace = asked.span.trace

@@ -72,48 +72,52 @@ def _log(one: Mapping[str, Json]) -> Noted:
 
 def is_console(one: Mapping[str, Json]) -> bool:
     """Whether this is a span as an SDK prints it: Python's has a context, JavaScript's its ids or a span context."""
-    if "attributes" not in one or not isinstance(one.get("name"), str):
+    if "attributes" not in one or not isinstance(one.get("name", one.get("span_name")), str):
         return False
     context = one.get("context") or one.get("spanContext")
     if isinstance(context, dict):
         return bool(context.keys() & {"trace_id", "traceId", "span_id", "spanId"})
     return ("traceId" in one or "trace_id" in one) and bool(
-        one.keys() & {"timestamp", "startTime", "start_time", "id", "spanId", "span_id"}
+        one.keys() & {"timestamp", "startTime", "start_time", "start_timestamp", "id", "spanId", "span_id"}
     )
 
 
 def console_span(one: Mapping[str, Json]) -> Span:
     """A span as an SDK prints or holds it."""
     context = _map(one.get("context") or one.get("spanContext") or one.get("_spanContext"))
-    begun = one.get("start_time", one.get("startTime"))
-    ended = one.get("end_time", one.get("endTime"))
+    begun = _first(one, "start_time", "startTime", "start_timestamp")
+    ended = _first(one, "end_time", "endTime", "end_timestamp")
     if begun is None and "timestamp" in one:
         begun = one.get("timestamp")
         length = one.get("duration")
         ended = begun + length if isinstance(begun, int | float) and isinstance(length, int | float) else None
     zoned, (start, end) = moments(time_of(begun), time_of(ended))
     above = _map(one.get("parentSpanContext"))
-    parent = above.get("spanId") or one.get("parent_id") or one.get("parentId") or one.get("parentSpanId")
+    parent = above.get("spanId") or _first(one, "parent_id", "parentId", "parentSpanId", "parent_span_id")
     scope = _map(one.get("instrumentationScope") or one.get("instrumentationLibrary") or one.get("scope"))
-    status = one.get("status")
+    status = one.get("status", one.get("otel_status_code"))
     resource = _map(one.get("resource"))
     dropped = one.get("droppedAttributesCount")
     return Span(
         seq=0,
-        name=_text(one.get("name")),
+        name=_text(one.get("name") or one.get("span_name")),
         trace=id_of(context.get("trace_id") or context.get("traceId") or one.get("traceId") or one.get("trace_id")),
         id=id_of(_span_id(context) or _span_id(one) or one.get("id")),
         parent=id_of(parent),
-        scope=_text(scope.get("name")),
+        scope=_text(scope.get("name") or one.get("otel_scope_name")),
         start=start,
         end=end,
         zoned=zoned,
         attributes=flattened(attributes_of(one.get("attributes"))),
-        events=[event_of(_map(each)) for each in _list(one.get("events"))],
+        events=[event_of(_map(each)) for each in _list(one.get("events") or one.get("otel_events"))],
         error=error_of(status if isinstance(status, dict) else {"code": status}),
         dropped=dropped if isinstance(dropped, int) else 0,
         resource=attributes_of(resource.get("attributes")),
     )
+
+
+def _first(one: Mapping[str, Json], *names: str) -> Json:
+    return next((one[name] for name in names if one.get(name) is not None), None)
 
 
 def _span_id(one: Mapping[str, Json]) -> Json:

@@ -10,7 +10,7 @@ from typing import Final
 from redrive_events import Json
 from redrive_replays.traces.conversation import NO_TIMES, retell
 from redrive_replays.traces.otel import content, names
-from redrive_replays.traces.otel.asked import OUTER_ONLY, Asked, all_asked
+from redrive_replays.traces.otel.asked import OUTER_ONLY, Asked, all_asked, tokens_of
 from redrive_replays.traces.otel.kinds import kind_of
 from redrive_replays.traces.otel.linking import Conversation, Linking, Turn, agent_of, name_of, wordless
 from redrive_replays.traces.otel.spans import Span, Tree
@@ -34,6 +34,8 @@ BY_TOOL: Final = "what the model was told of a result (it is the tool's own)"
 NOT_PAIRED: Final = "the call of a tool's span (kept beside the run)"
 BY_NAME: Final = "which call a tool's span is of (it names none; paired by name, arguments and order)"
 NO_HISTORY_TOKENS: Final = "the tokens of a reply (only a later request has it)"
+HANDED_OVER: Final = "what another agent said before it handed over (that run has it too)"
+ANEW: Final = "how it goes on from the same agent's run before (the request has other messages)"
 FAILED: Final = "a reply of the model (the request failed)"
 
 
@@ -46,6 +48,7 @@ class Plan:
     calls: list[Call] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     parent: tuple[int, int] | None = None
+    anew: bool = False
 
 
 class Runs:
@@ -167,7 +170,17 @@ class Runs:
                 taken.add(found)
             plan.parent = found
             if plan.conversation.agent is not None:
+                plan.anew = id(plan.conversation.agent) in agents
                 agents[id(plan.conversation.agent)] = entry
+
+    def _handed_over(self, after: Conversation, entries: Mapping[int, int]) -> tuple[int, int] | None:
+        """The run that handed over, and the call by which it did: its last, if that was its last reply's."""
+        above = entries.get(id(after))
+        if above is None:
+            return None
+        plan = self.plans[above]
+        last = plan.said[-1] if plan.said else None
+        return above, plan.calls[-1].number if last is not None and last.calls and plan.calls else 0
 
     def _parent(self, plan: Plan, entries: Mapping[int, int], agents: Mapping[int, int]) -> tuple[int, int] | None:
         """The run and the call inside of which this one was begun; ``agents`` are those of the runs before it."""
@@ -179,7 +192,9 @@ class Runs:
                     return above, call.number
             if up is not plan.conversation.agent and id(up) in agents:
                 return agents[id(up)], 0
-        return None
+        after = plan.conversation.after
+        found = self._handed_over(after, entries) if after is not None else None
+        return found if found is not None and found[0] < entry else None
 
     def _beside(self) -> dict[str, list[Span]]:
         """The spans that are no part of a conversation, by their trace."""
@@ -219,6 +234,10 @@ class Runs:
             _grade_wordless(trace, one)
             return plan.said
         _grade(trace, one)
+        if plan.anew:
+            trace.lacks(ANEW)
+        if one.after is not None:
+            trace.lacks(HANDED_OVER)
         said, from_tools = with_tools(plan.said, plan.calls, self.tools)
         for _ in range(from_tools):
             trace.lacks(BY_TOOL)
@@ -243,7 +262,8 @@ class Runs:
             _scores(trace, span)
             kind = span.text(names.OPEN_INFERENCE).lower()
             name = kind if kind in {"guardrail", "evaluator"} else "agent_span" if kind_of(span) == "agent" else "span"
-            trace.remarks.append(Remark(name, _as_it_is(span)))
+            counted: dict[str, Json] = dict(tokens_of(span)) if name == "agent_span" else {}
+            trace.remarks.append(Remark(name, {**_as_it_is(span), **({"tokens": counted} if counted else {})}))
 
 
 def _began(one: Conversation) -> datetime | None:
@@ -265,9 +285,12 @@ def _label(trace: Trace, spans: Sequence[Span]) -> None:
     service = first.resource.get("service.name")
     if isinstance(service, str) and service and not service.startswith("unknown_service"):
         trace.labels["service"] = service
+        trace.agent = trace.agent or service
 
 
 def _grade_wordless(trace: Trace, one: Conversation) -> None:
+    if cut := sum(turn.asked.words.cut for turn in one.turns):
+        trace.missing[content.CUT] = cut
     if not one.turns:
         trace.grade = "verdicts-only"
         trace.lacks(NO_MODEL)

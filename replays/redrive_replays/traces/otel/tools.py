@@ -69,6 +69,8 @@ def _arguments(given: Json) -> str:
             return msgspec.json.encode(value).decode()
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, UnicodeError):
             return text
+    if isinstance(read, dict) and read.keys() <= {"args", "kwargs"} and not read.get("args") and read.get("kwargs"):
+        given = read["kwargs"]
     return "" if given is None else text_of_json(given)
 
 
