@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +16,20 @@ from redrive_events import BadInput, MemoryLog
 from redrive_replays import recording_of, replay
 from redrive_replays.traces import FileReport, import_bytes
 from tests.traces import otel_story as story
+from tests.traces.test_inspect import chunked, one_each
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "traces"
 
 
 def _told(container: str, convention: str) -> bytes:
     return story.CONTAINERS[container](story.spans(story.CONVENTIONS[convention]))
+
+
+def _fixture(name: str, words: bytes) -> bytes:
+    """A fixture, some words of which are those that are made odd below."""
+    data = (FIXTURES / name).read_bytes()
+    assert words in data
+    return data.replace(words, b"Eggs and")
 
 
 # A good file of each format, as one JSON document; a row here and a format is held to all of this.
@@ -30,9 +42,46 @@ DOCUMENTS: dict[str, Callable[[], bytes]] = {
     "readable, vercel": lambda: _told("readable", "vercel"),
     "phoenix, nested": lambda: story.phoenix_nested(story.spans(story.open_inference)),
     "attributes": lambda: json.dumps(story.open_inference(1)["attributes"]).encode(),
+    "tau2": lambda: _fixture("tau2-bench/monolith.json", b"My kettle"),
+    "tau2, one": lambda: _fixture("tau2-bench/split-simulation.json", b"My kettle"),
+    "tau2, list": lambda: _fixture("tau2-bench/bare-list.json", b"My kettle"),
+    "tau2, speech": lambda: _fixture("tau2-bench/full-duplex.json", b"Good day"),
+    "swe-agent": lambda: _fixture("swe-agent/calls.traj", b"Edited."),
+    "swe-agent, text": lambda: _fixture("swe-agent/text.traj", b"Mend it"),
+    "mini-swe-agent": lambda: _fixture("mini-swe-agent/calls.traj.json", b"Count the"),
+    "mini-swe-agent, text": lambda: _fixture("mini-swe-agent/text.traj.json", b"Count the"),
+    "mini-swe-agent, bare": lambda: _fixture("mini-swe-agent/bare-list.json", b"Count the"),
+    "inspect": lambda: _fixture("inspect/log.json", b"Count the"),
+    "inspect, nested": lambda: _fixture("inspect/nested.json", b"Old?"),
+    "anthropic": lambda: _fixture("anthropic/request-response.json", b"Bread for"),
+    "anthropic, messages": lambda: _fixture("anthropic/messages.json", b"Count."),
+    "openai-responses": lambda: _fixture("openai-responses/request-response.json", b"Bread?"),
+    "openai-responses, items": lambda: _fixture("openai-responses/items.json", b"Count."),
+    "inspect, a sample": lambda: _fixture("inspect/handoff.json", b"Any jam"),
+}
+# Formats in which a session is made of lines: a torn line costs what is torn, and the session is only to look at.
+SESSIONS: dict[str, Callable[[], bytes]] = {
+    "claude-code": lambda: _fixture("claude-code/session.jsonl", b"Bake for"),
+    "claude-code, old": lambda: _fixture("claude-code/old.jsonl", b"Two questions."),
+    "claude-code, streamed": lambda: _fixture("claude-code/stream.jsonl", b"Milk?"),
+    "codex": lambda: _fixture("codex/session.jsonl", b"Bake for"),
+    "codex, old": lambda: _fixture("codex/old.jsonl", b"List."),
+    "codex, exec": lambda: _fixture("codex/exec.jsonl", b"One file."),
+    "codex, forked": lambda: _fixture("codex/forked.jsonl", b"Mill 2"),
+    "codex, shown": lambda: _fixture("codex/shown.jsonl", b"Hello."),
+}
+# Formats in which a line is a run by itself, and the others stay whole.
+LOGS: dict[str, Callable[[], bytes]] = {
+    "anthropic, a log": lambda: _fixture("anthropic/log.jsonl", b"Is it open?"),
+    "openai-responses, a chain": lambda: _fixture("openai-responses/chain.jsonl", b"Is it open?"),
+}
+STREAMS: dict[str, Callable[[], bytes]] = {
+    "anthropic, a stream": lambda: _fixture("anthropic/stream.txt", b"Sure: "),
+    "openai-responses, a stream": lambda: _fixture("openai-responses/stream.txt", b"Two "),
 }
 # Formats of lines, or of objects one behind another: a torn end costs what is torn.
 LINES: dict[str, Callable[[], bytes]] = {
+    **SESSIONS,
     "otlp lines, native": lambda: _told("otlp_lines", "native"),
     "console, openinference": lambda: _told("console", "open_inference"),
     "console of javascript, events": lambda: _told("console_js", "listed_events"),
@@ -40,8 +89,12 @@ LINES: dict[str, Callable[[], bytes]] = {
 BINARY: dict[str, Callable[[], bytes]] = {
     "protobuf": lambda: _told("protobuf", "native"),
     "framed protobuf": lambda: _told("protobuf_framed", "native"),
+    "inspect, deflate": lambda: one_each(8),
+    "inspect, zstd": lambda: one_each(93),
+    "inspect, chunks": lambda: chunked(8),
 }
-ALL = {**DOCUMENTS, **LINES, **BINARY}
+TEXTS = {**DOCUMENTS, **LINES, **LOGS, **STREAMS}
+ALL = {**TEXTS, **BINARY}
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
 NAMES = st.sampled_from(["role", "id", "name", "parts", "content", "value", "type", "spans", "text"])
@@ -129,6 +182,38 @@ def test_a_torn_end_costs_what_is_torn(name: str, at: int) -> None:
         assert "full" not in report.grades
 
 
+@pytest.mark.parametrize("name", [*SESSIONS, *LOGS, *STREAMS])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_a_wrong_value_in_a_line_is_refused_or_survives(name: str, data: st.DataObject) -> None:
+    """Whatever stands where; lines in another order, or twice, too."""
+    lines = {**SESSIONS, **LOGS, **STREAMS}[name]().rstrip().split(b"\n")
+    for _ in range(data.draw(st.integers(1, 2))):
+        index = data.draw(st.integers(0, len(lines) - 1))
+        head, _, rest = lines[index].partition(b"{")
+        try:
+            value = json.loads(b"{" + rest)
+        except ValueError:
+            continue
+        value = spoiled(value, data.draw(st.sampled_from(list(places(value)))), data.draw(WRONG))
+        lines[index] = head + json.dumps(value).encode()
+    if data.draw(st.booleans()):
+        lines = data.draw(st.permutations(lines + lines[:2]))
+    held(b"\n".join(lines))
+
+
+@pytest.mark.parametrize("name", [*LOGS, *STREAMS])
+@settings(max_examples=25, deadline=None)
+@given(at=st.integers(0, 100_000))
+def test_a_log_or_a_stream_that_is_cut_goes_in_as_far_as_it_goes(name: str, at: int) -> None:
+    """Runs that are whole stay so; a reply that is not whole is only to look at."""
+    data = ALL[name]()
+    cut = data[: at % len(data)]
+    report = held(cut)
+    if report is not None and name in STREAMS and len(cut) < len(data) - 600:
+        assert report.grades == {"view-only": 1}
+
+
 @pytest.mark.parametrize("name", BINARY)
 @settings(max_examples=30, deadline=None)
 @given(at=st.integers(0, 100_000), byte=st.integers(0, 255))
@@ -180,12 +265,18 @@ ODD: dict[str, Callable[[bytes], bytes]] = {
     "times without a zone": _replaced(b'000Z"', b'000"'),
     "times of another calendar": _replaced(b"179500000", b"9179500000"),
     "numbers without end": _replaced(b'"50"', b'"' + b"9" * 400 + b'"'),
+    "nan for a number": lambda data: re.sub(rb": \d+\.\d+", b": NaN", data),
+    "infinity for a number": lambda data: re.sub(rb": \d+\b", b": -Infinity", data, count=3),
+    "a number of many digits": lambda data: re.sub(rb": \d+\b", b": " + b"7" * 30, data),
+    "clock times that run backwards": lambda data: data.replace(b":00:0", b":00:5").replace(b":00:1", b":00:0"),
+    "roles twice": _replaced(b'"role":', b'"role": "system", "role":'),
+    "ids of calls left out": _replaced(b'"id":', b'"label":'),
     "a key twice": _replaced(b'"name":', b'"name": "first", "name":'),
 }
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("name", {**DOCUMENTS, **LINES})
+@pytest.mark.parametrize("name", TEXTS)
 def test_what_is_odd_is_read_or_refused(name: str, odd: str) -> None:
     """Never a traceback, and nothing half-imported."""
     held(ODD[odd](ALL[name]()))

@@ -13,7 +13,17 @@ from typing import Any
 import pytest
 import zstandard
 
-from redrive_events import AnnotationMade, BadInput, MemoryLog, ModelReplied, ObservationReceived, RunStarted, Usage
+from redrive_events import (
+    AnnotationMade,
+    BadInput,
+    MemoryLog,
+    MessageReceived,
+    ModelReplied,
+    ObservationReceived,
+    RunStarted,
+    Usage,
+    text_of,
+)
 from redrive_projections.history import ask
 from redrive_replays import recording_of, replay
 from redrive_replays.traces import FileReport, archive, import_bytes, import_file
@@ -284,6 +294,33 @@ def test_scores_can_be_asked_for() -> None:
     assert [one["scorer"] for one in remarks(log, own, "grading")] == ["match"]
     assert ask(log, ACCURACY, parameters=["score.match"]).rows == [(0.5, 0.5, 2)]
     assert ask(log, "SELECT sum(tokens) FROM runs").rows == [(160,)]
+
+
+def test_what_another_agent_said_is_its_own() -> None:
+    """A conversation handed over is words to the first agent, and a run of the second's that the call began."""
+    log, report = fixture("handoff.json")
+    own, shopper = report.runs
+    assert shopper == f"{own}/1"
+    said = [(one.actor, one.role, text_of(one.content)) for one in events(log, own, MessageReceived)]
+    assert said[:4] == [
+        ("agent", "", "[shopper] Buying."),
+        ("tool", "", "one jar"),
+        ("agent", "", "[shopper] Bought."),
+        ("user", "", "The shopper is done."),
+    ]
+    (started,) = events(log, shopper, RunStarted)
+    assert started.agent == "shopper"
+    assert [one["content"] for one in started.parts["prompt"].data][:2] == ["Keep the pantry.", "Any jam?"]
+    assert (report.calls, report.results, report.unpaired) == (2, 2, 0)
+    assert ask(log, "SELECT sum(tokens) FROM runs").rows == [(10,)]
+
+
+def test_words_that_were_edited_keep_what_was_replied() -> None:
+    """The next request has the edited ones, so the run has them too."""
+    log, report = fixture("handoff.json")
+    assert [one.content for one in events(log, report.runs[0], ModelReplied)][1:] == ["Yes.", "Sure."]
+    kept = [one["as_replied"]["content"] for one in remarks(log, report.runs[0], "extras") if "as_replied" in one]
+    assert kept == ["yes."]
 
 
 def test_old_logs_nest_a_calls_events() -> None:

@@ -36,11 +36,9 @@ def are_items(value: Json) -> bool:
 
 def is_item(value: Json) -> bool:
     """Whether ``value`` could be an item: it has a type or a role."""
-    return isinstance(value, dict) and (isinstance(value.get("type"), str) or value.get("role") in _roles(value))
-
-
-def _roles(value: Mapping[str, Json]) -> frozenset[str]:
-    return ROLES if isinstance(value.get("role"), str) else frozenset()
+    if not isinstance(value, dict):
+        return False
+    return isinstance(value.get("type"), str) or (isinstance(role := value.get("role"), str) and role in ROLES)
 
 
 def is_own(item: Json) -> bool:

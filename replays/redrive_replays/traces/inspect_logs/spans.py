@@ -10,6 +10,7 @@ from redrive_events import Json
 SCORING: Final = frozenset({"scorer", "scorers"})
 AGENT: Final = "agent"
 _CALLED: Final = "tool"
+_HANDED: Final = "handoff"
 
 
 class Owner(NamedTuple):
@@ -101,7 +102,7 @@ def _calls_of(events: Sequence[Json], spans: Mapping[str, _Span]) -> dict[str, s
     """The label of the call that each tool's span, or each agent's, belongs to.
 
     A tool's event names the agent's span, or stands in the tool's own; else it is the next one of that name in the
-    span around it.
+    span around it, where a handoff has one more span between them.
     """
     found: dict[str, str] = {}
     waiting: list[_Span] = []
@@ -115,12 +116,18 @@ def _calls_of(events: Sequence[Json], spans: Mapping[str, _Span]) -> dict[str, s
                 found[agent] = label
             where, name = _text(event.get("span_id")), _text(event.get("function"))
             span = next((one for one in waiting if one.key == where), None) or next(
-                (one for one in waiting if one.parent == where and one.name == name), None
+                (one for one in waiting if one.name == name and where in (one.parent, _around(spans, one))), None
             )
             if span:
                 waiting.remove(span)
                 found[span.key] = label
     return found
+
+
+def _around(spans: Mapping[str, _Span], span: _Span) -> str:
+    """The span around that of a handoff which this one is in; empty where it is in none."""
+    outer = spans.get(span.parent)
+    return outer.parent if outer and outer.kind == _HANDED else ""
 
 
 def _step(steps: list[tuple[str, str]], event: Mapping[str, Json]) -> None:

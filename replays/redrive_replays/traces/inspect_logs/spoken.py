@@ -81,7 +81,7 @@ def _came(turn: Turn, after: Turn) -> Iterator[Said]:
 
 def _last(turn: Turn, done: _Done, pools: Pools, final: Sequence[Json]) -> Iterator[Said]:
     """What came of the calls of the last reply: no request has it, so the events tell, or the messages at the end."""
-    told = {str(one.get("tool_call_id")): one for one in final if isinstance(one, dict) and one.get("role") in RESULTS}
+    told = {str(one.get("tool_call_id")): one for one in final if isinstance(one, dict) and str(one.get("role")) in RESULTS}
     for _, call in calls_of(said_of(turn.reply).content):
         if (event := done.first(call.id)) is not None:
             extras: dict[str, Json] = {"error": event["error"]} if event.get("error") else {}
