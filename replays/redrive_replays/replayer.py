@@ -9,7 +9,7 @@ from redrive_engine.program import Program
 from redrive_engine.react import react
 from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Record
 from redrive_projections import RunState, answered_by, evolve
-from redrive_replays.difference import Difference, differences, is_explaining
+from redrive_replays.difference import Difference, differences, is_explaining, same
 from redrive_replays.report import Divergence, Outcome, Report
 
 
@@ -95,7 +95,7 @@ class _Replay:
         return []
 
     def _equal(self, record: Record, event: Event, cause: int, first: Record) -> bool:
-        if record.event == event and record.cause == cause and record.at == first.at:
+        if record.cause == cause and record.at == first.at and same(record.event, event):
             return True
         if type(record.event) is not type(event):
             self._note(record, "another event follows", record.event, event, after=first.position)

@@ -227,6 +227,12 @@ def test_another_observation_diverges_where_it_is_first_seen() -> None:
     ]
 
 
+def test_a_fact_of_another_type_diverges_where_it_is_committed() -> None:
+    """To Python five is five; to the byte it is not."""
+    report = replay_records("run", at(15, value=5.0), PROGRAM)
+    assert parted(report)[0] == (15, [Difference("/value", 5.0, 5)])
+
+
 def test_another_policy_diverges_at_the_verdict() -> None:
     """With the pointer and both values of all that is otherwise in it."""
     report = replay_records("run", RUN, with_policy(POLICY.replace("at_least = 6", "at_least = 5")))
