@@ -123,6 +123,17 @@ def away_from_home(module: Module) -> Iterator[str]:
                 yield f"{module.path}: {library} lives in {HOMES[library]}"
 
 
+def past_the_door(module: Module) -> Iterator[str]:
+    """What a folder shares, its `__init__` exports; a folder inside it may have a door of its own."""
+    houses = {Path(package).name: ROOT / package for package in packages()}
+    for node in ast.walk(module.tree):
+        package, *inside = (node.module or "").split(".") if isinstance(node, ast.ImportFrom) else [""]
+        neighbour = package in houses and f"/{package}/" not in module.path
+        # A benchmark measures the stages of what a user gets as one.
+        if neighbour and not module.path.startswith("benchmarks/") and not houses[package].joinpath(*inside).is_dir():
+            yield f"{module.path}: {'.'.join([package, *inside])} is a file, import from its folder"
+
+
 PLANTS = [
     pytest.param(without_a_caption, Module("events/a.py", "x = 1\n"), id="no caption"),
     pytest.param(without_a_caption, Module("events/a.py", '"""A caption"""\n'), id="no period"),
@@ -139,6 +150,9 @@ PLANTS = [
     pytest.param(left_for_later, Module("events/a.py", "# TODO: all\n"), id="left for later"),
     pytest.param(away_from_home, Module("cli/redrive/a.py", "from duckdb import sql\n"), id="duckdb in the command"),
     pytest.param(away_from_home, Module("cli/redrive/a.py", "import syrupy.data\n"), id="syrupy in the command"),
+    pytest.param(
+        past_the_door, Module("cli/redrive/a.py", "from redrive_engine.react import react\n"), id="a neighbour's file"
+    ),
 ]
 RULES = list(dict.fromkeys(plant.values[0] for plant in PLANTS))
 

@@ -6,29 +6,41 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from redrive_engine.agent import Agent, Run
-    from redrive_engine.contract import ANY, Budget, Contract, FailureQuotas
-    from redrive_engine.live.surroundings import StillClock, Surroundings
-    from redrive_engine.live.world import Patience
+    from redrive_engine import (
+        ANY,
+        Agent,
+        Budget,
+        Call,
+        Contract,
+        Facts,
+        FailureQuotas,
+        Landed,
+        NotLanded,
+        Observed,
+        Patience,
+        Refused,
+        Run,
+        StillClock,
+        Supersedes,
+        Surroundings,
+        Tool,
+        ToolError,
+        annotate,
+        cancel,
+        say,
+        tool,
+        verifier,
+    )
     from redrive_engine.models import Model, ModelRequest, ModelTrouble, ScriptedModel, reply, use
     from redrive_engine.policy import Policy, Question, RulesPolicy, Ruling
-    from redrive_engine.signals import annotate, cancel, say
-    from redrive_engine.tools import Call, Landed, NotLanded, Observed, Tool, ToolError, tool
-    from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier
-    from redrive_events import BadInput, MemoryLog, RedriveError, SqliteLog
+    from redrive_events import BadInput, MemoryLog, ModelReplied, RedriveError, SqliteLog, ToolUse, Usage
     from redrive_replays import Report, replay
 
+# Where a name comes from if not from the engine itself.
 _DOORS = {
-    "redrive_engine.agent": ("Agent", "Run"),
-    "redrive_engine.contract": ("ANY", "Budget", "Contract", "FailureQuotas"),
-    "redrive_engine.live.surroundings": ("StillClock", "Surroundings"),
-    "redrive_engine.live.world": ("Patience",),
     "redrive_engine.models": ("Model", "ModelRequest", "ModelTrouble", "ScriptedModel", "reply", "use"),
     "redrive_engine.policy": ("Policy", "Question", "RulesPolicy", "Ruling"),
-    "redrive_engine.signals": ("annotate", "cancel", "say"),
-    "redrive_engine.tools": ("Call", "Landed", "NotLanded", "Observed", "Tool", "ToolError", "tool"),
-    "redrive_engine.verifiers": ("Facts", "Refused", "Supersedes", "verifier"),
-    "redrive_events": ("BadInput", "MemoryLog", "RedriveError", "SqliteLog"),
+    "redrive_events": ("BadInput", "MemoryLog", "ModelReplied", "RedriveError", "SqliteLog", "ToolUse", "Usage"),
     "redrive_replays": ("Report", "replay"),
 }
 _HOME = {name: door for door, names in _DOORS.items() for name in names}
@@ -45,6 +57,7 @@ __all__ = [
     "Landed",
     "MemoryLog",
     "Model",
+    "ModelReplied",
     "ModelRequest",
     "ModelTrouble",
     "NotLanded",
@@ -65,6 +78,8 @@ __all__ = [
     "Surroundings",
     "Tool",
     "ToolError",
+    "ToolUse",
+    "Usage",
     "annotate",
     "cancel",
     "replay",
@@ -78,6 +93,6 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Load what is named; `redrive --help` names nothing, so it is quick."""
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'redrive' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return getattr(importlib.import_module(_HOME.get(name, "redrive_engine")), name)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from redrive_engine.agent import Agent
-from redrive_engine.loading import load_agent
+from redrive_engine import Agent, load_agent
 from redrive_events import BadInput, RedriveError
 
 

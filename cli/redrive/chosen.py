@@ -9,8 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self, cast
 
-from redrive_events import NOTES, AnnotationMade, EventLog, Head, NoSuchRun, SqliteLog, load_portable
-from redrive_events.record import RUN_ID
+from redrive_events import NOTES, RUN_ID, AnnotationMade, EventLog, Head, NoSuchRun, SqliteLog, load_portable
 from redrive_replays import Recording, recording_of
 
 CANDIDATES_MAX = 5

@@ -1,1 +1,57 @@
 """The loop: contract, policy, tools and verifiers; `react`, which says what follows, and `drive`, which writes it."""
+
+from redrive_engine.agent import Agent, Run
+from redrive_engine.contract import ANY, Budget, Contract, FailureQuotas
+from redrive_engine.drive import append_of, cause_of, drive, lease_of, without_waiting, write
+from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
+from redrive_engine.loading import load_agent, registered
+from redrive_engine.program import RULES, Program, permissive
+from redrive_engine.react import react
+from redrive_engine.signals import annotate, cancel, say, signal
+from redrive_engine.tools import Call, Landed, NotLanded, Observed, Tool, ToolError, tool
+from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier
+from redrive_engine.world import Happened, Waiting, World
+
+__all__ = [
+    "ANY",
+    "RULES",
+    "Agent",
+    "Budget",
+    "Call",
+    "Contract",
+    "Facts",
+    "FailureQuotas",
+    "Happened",
+    "Landed",
+    "LiveWorld",
+    "NotLanded",
+    "Observed",
+    "Patience",
+    "Program",
+    "Refused",
+    "Run",
+    "StillClock",
+    "Supersedes",
+    "Surroundings",
+    "Tool",
+    "ToolError",
+    "Waiting",
+    "World",
+    "annotate",
+    "append_of",
+    "cancel",
+    "cause_of",
+    "drive",
+    "lease_of",
+    "load_agent",
+    "mint",
+    "permissive",
+    "react",
+    "registered",
+    "say",
+    "signal",
+    "tool",
+    "verifier",
+    "without_waiting",
+    "write",
+]

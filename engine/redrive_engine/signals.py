@@ -8,6 +8,7 @@ from redrive_events import (
     NOTES,
     AnnotationMade,
     BadInput,
+    CancelRequested,
     Content,
     Event,
     EventLog,
@@ -17,7 +18,6 @@ from redrive_events import (
     StaleAppend,
     Stranger,
 )
-from redrive_events.vocabulary import CancelRequested
 from redrive_projections import fold
 
 

@@ -29,7 +29,7 @@ from redrive_events.errors import (
 )
 from redrive_events.log import Batch, EventLog, Head, Lease, StoredLine, check_batch
 from redrive_events.portable import PORTABLE_VERSION, Portable, is_portable, load_portable, write_portable
-from redrive_events.record import NOTES, Record, check_run_id
+from redrive_events.record import NOTES, RUN_ID, Record, check_run_id
 from redrive_events.stores import MemoryLog, SqliteLog
 from redrive_events.terms import Dimension, Limits, Predicate, Quotas, Terms
 from redrive_events.vocabulary import (
@@ -98,6 +98,7 @@ __all__ = [
     "NOTES",
     "PORTABLE_VERSION",
     "REQUESTS",
+    "RUN_ID",
     "START",
     "STRANGERS",
     "VOCABULARY_VERSION",

@@ -26,7 +26,7 @@ from login_redirect.world import (
     Repository,
     SourceFile,
 )
-from redrive_engine.loading import load_agent
+from redrive_engine import load_agent
 from redrive_events import (
     FactCommitted,
     FinishRefused,

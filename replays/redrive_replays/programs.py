@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from redrive_engine.agent import Agent
-from redrive_engine.loading import registered
+from redrive_engine import Agent, Program, permissive, registered
 from redrive_engine.policy import Policy, RulesPolicy
-from redrive_engine.program import Program, permissive
 from redrive_events import CannotReplay, RunStarted
 
 

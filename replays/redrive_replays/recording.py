@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
 from pathlib import Path
 
-from redrive_engine.agent import Agent, Run
+from redrive_engine import Agent, Run
 from redrive_engine.policy import Policy
 from redrive_events import BrokenChain, CannotReplay, EventLog, Head, Record, RunStarted, UnknownEvent, checked, decode
 from redrive_replays.programs import program_for

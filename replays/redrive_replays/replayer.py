@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from redrive_engine.drive import cause_of
-from redrive_engine.program import Program
-from redrive_engine.react import react
+from redrive_engine import Program, cause_of, react
 from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Record
 from redrive_projections import RunState, answered_by, evolve
 from redrive_replays.difference import Difference, differences, is_explaining, same

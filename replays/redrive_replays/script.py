@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from redrive_engine.drive import append_of
-from redrive_engine.program import Program
-from redrive_engine.world import Happened, Waiting
+from redrive_engine import Happened, Program, Waiting, append_of
 from redrive_events import ANSWERS, INPUTS, CannotReplay, Record, RunStarted
 from redrive_projections import RunState, answered_by
 

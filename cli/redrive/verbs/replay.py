@@ -15,7 +15,7 @@ from redrive.chosen import Choice, Chosen
 from redrive.explained import explained, headline
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunsArgument
 from redrive.terminal import counted, say, say_json, watched
-from redrive_engine.agent import Agent
+from redrive_engine import Agent
 from redrive_engine.policy import RulesPolicy
 from redrive_events import BadInput, RunStarted
 from redrive_replays import Recording, Report, worst

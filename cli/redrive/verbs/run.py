@@ -11,7 +11,7 @@ from redrive.agents import agent_named
 from redrive.chosen import log_to_write
 from redrive.options import LOG, JsonOption, LogOption
 from redrive.terminal import say, say_json
-from redrive_engine.live.surroundings import mint
+from redrive_engine import mint
 from redrive_projections import one_line
 
 FINE = ("succeeded", "finished")

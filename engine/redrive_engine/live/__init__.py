@@ -1,5 +1,6 @@
 """The live world: it asks real models and tools, keeps the clock, and nothing else in the engine does."""
 
-from redrive_engine.live.world import LiveWorld
+from redrive_engine.live.surroundings import StillClock, Surroundings, mint
+from redrive_engine.live.world import LiveWorld, Patience
 
-__all__ = ["LiveWorld"]
+__all__ = ["LiveWorld", "Patience", "StillClock", "Surroundings", "mint"]

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Final
 
-from redrive_engine.program import RULES, Program
-from redrive_engine.world import Happened
+from redrive_engine import RULES, Happened, Program
 from redrive_events import INPUTS, NOTES, AnnotationMade, Lineage, Record, RunStarted, Source
 from redrive_replays.script import written_down
 from redrive_replays.traces.trace import Trace
