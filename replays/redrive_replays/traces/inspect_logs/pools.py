@@ -9,6 +9,8 @@ from redrive_events import BadInput, Json
 
 PROTOCOLS: Final = ("attachment://", "tc://")
 REFERENCES_MAX: Final = 10_000_000
+# A text may be pointed to many times; so many characters may come of that in one sample.
+UNFOLDED_MAX: Final = 2**30
 
 
 class Pools:
@@ -19,18 +21,34 @@ class Pools:
 
     def __init__(self, sample: Mapping[str, Json]) -> None:
         self._attachments = {key: one for key, one in _dict(sample.get("attachments")).items() if isinstance(one, str)}
+        self._room = UNFOLDED_MAX
         pool = _dict(sample.get("events_data")).get("messages")
         self._messages: list[Json] = [self.resolved(one) for one in pool] if isinstance(pool, list) else []
         self._left = REFERENCES_MAX
 
     def resolved(self, value: Json) -> Json:
-        """``value`` with the attachments that it points to."""
+        """``value`` with the attachments that it points to, for something that is kept.
+
+        Raises:
+            BadInput: all that is kept of the sample unfolds to more text than any log has.
+        """
+        found = self._unfolded(value)
+        self.weigh(found)
+        return found
+
+    def weigh(self, value: Json) -> None:
+        """Count the text of something that is kept. Raises as `resolved` does."""
+        self._room -= size_of(value)
+        if self._room < 0:
+            raise BadInput(f"attachments that unfold to more than {UNFOLDED_MAX} characters")
+
+    def _unfolded(self, value: Json) -> Json:
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, list):
-            return [self.resolved(one) for one in value]
+            return [self._unfolded(one) for one in value]
         if isinstance(value, dict):
-            return {key: self.resolved(one) for key, one in value.items()}
+            return {key: self._unfolded(one) for key, one in value.items()}
         return value
 
     def request(self, event: Mapping[str, Json]) -> list[Json]:
@@ -42,7 +60,7 @@ class Pools:
         if given := event.get("input"):
             if not isinstance(given, list):
                 raise BadInput("a request whose messages are no list")
-            return [self.resolved(one) for one in given]
+            return [self._unfolded(one) for one in given]  # most of it repeats the last request, and is not kept
         return self.pooled(event.get("input_refs"))
 
     def pooled(self, references: Json) -> list[Json]:
@@ -67,6 +85,15 @@ class Pools:
             if text.startswith(protocol):
                 return self._attachments.get(text.removeprefix(protocol), text)
         return text
+
+
+def size_of(value: Json) -> int:
+    """How many characters the texts in ``value`` have."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list):
+        return sum(map(size_of, value))
+    return sum(map(size_of, value.values())) if isinstance(value, dict) else 0
 
 
 def _range(reference: Json) -> tuple[int, int]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from redrive_events import BadInput, Json, calls_of, text_of
+from msgspec import to_builtins
+
+from redrive_events import BadInput, Json, calls_of
 from redrive_replays.traces.inspect_logs.beside import event_of
 from redrive_replays.traces.inspect_logs.messages import content_of, meta_of, said_of
 from redrive_replays.traces.inspect_logs.pools import Pools
@@ -13,7 +15,6 @@ from redrive_replays.traces.inspect_logs.threads import Thread, Turn
 from redrive_replays.traces.times import Moment, moment
 from redrive_replays.traces.trace import ASSISTANT, RESULTS, Said
 
-TEXT_MAX: Final = 2**30
 # What a tool's event says that its message does not.
 _OF_A_CALL: Final = ("truncated", "working_time", "failed", "agent", "view", "metadata")
 
@@ -35,8 +36,8 @@ def said_in(thread: Thread, pools: Pools, final: Sequence[Json]) -> tuple[list[S
         for one in came:
             _marked(one, done)
             said.append(one)
-    if sum(len(text_of(one.content)) for one in said) > TEXT_MAX:
-        raise BadInput(f"attachments that unfold to more than {TEXT_MAX} characters")
+    for one in said:
+        pools.weigh(one.content if isinstance(one.content, str) else to_builtins(one.content))
     return said, times
 
 
@@ -81,7 +82,9 @@ def _came(turn: Turn, after: Turn) -> Iterator[Said]:
 
 def _last(turn: Turn, done: _Done, pools: Pools, final: Sequence[Json]) -> Iterator[Said]:
     """What came of the calls of the last reply: no request has it, so the events tell, or the messages at the end."""
-    told = {str(one.get("tool_call_id")): one for one in final if isinstance(one, dict) and str(one.get("role")) in RESULTS}
+    told = {
+        str(one.get("tool_call_id")): one for one in final if isinstance(one, dict) and str(one.get("role")) in RESULTS
+    }
     for _, call in calls_of(said_of(turn.reply).content):
         if (event := done.first(call.id)) is not None:
             extras: dict[str, Json] = {"error": event["error"]} if event.get("error") else {}

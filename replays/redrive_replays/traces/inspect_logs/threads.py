@@ -75,12 +75,16 @@ def told(events: Sequence[Placed], pools: Pools) -> Told:
 
 
 def _turn(found: Told, turn: Turn, owner: Owner, keys: dict[int, Key]) -> None:
-    asked = [_key(message, keys) for message in turn.request]
+    pooled = not turn.event.get("input")
+    asked = [_known(message, keys) if pooled else _key(message) for message in turn.request]
     mine = [thread for thread in found.threads if thread.owner == owner][-SIDE_BY_SIDE_MAX:]
     thread = next((one for one in reversed(mine) if _goes_on(one, asked)), None)
     if thread is None:
         thread = Thread(owner)
         found.threads.append(thread)
+    else:
+        before = thread.turns[-1].request
+        turn.request = [*before, *turn.request[len(before) :]]  # a long history is in memory once
     thread.turns.append(turn)
     thread.asked = asked
 
@@ -102,19 +106,22 @@ def _beside(found: Told, event: Mapping[str, Json], owner: Owner) -> None:
         thread.turns[-1].behind.append(event)
 
 
-def _key(message: Json, keys: dict[int, Key]) -> Key:
-    """``keys`` has those of messages of the pool, which live as long as it."""
-    if (known := keys.get(id(message))) is not None:
-        return known
+def _known(message: Json, keys: dict[int, Key]) -> Key:
+    """The key of a message of the pool, which lives as long as ``keys`` do."""
+    found = keys.get(id(message))
+    if found is None:
+        found = keys[id(message)] = _key(message)
+    return found
+
+
+def _key(message: Json) -> Key:
     if not isinstance(message, dict):
         return ("", message, (), "")
     content = message.get("content")
     if isinstance(content, list):
         texts = [one.get("text") if isinstance(one, dict) and one.get("type") == "text" else None for one in content]
         content = texts[0] if len(texts) == 1 and isinstance(texts[0], str) else msgspec.json.encode(content)
-    key = (str(message.get("role")), content or "", _labels(message), str(message.get("tool_call_id") or ""))
-    keys[id(message)] = key
-    return key
+    return (str(message.get("role")), content or "", _labels(message), str(message.get("tool_call_id") or ""))
 
 
 def _labels(message: Mapping[str, Json]) -> tuple[str, ...]:
