@@ -255,3 +255,45 @@ def test_times_without_a_zone_are_said_to_be_so() -> None:
     log = MemoryLog()
     report = import_bytes(data, "rows", log)
     assert [one.clock for one in events(log, report.runs[0], RunStarted)] == ["naive"]
+
+
+def test_results_under_other_ids_than_their_calls_are_paired_by_order() -> None:
+    """OpenLLMetry tells of the calls of responses by the ids of the items."""
+    said = [USERS[0], calling("fc_1", "fc_2"), answering("call_a", "call_b")]
+    log, report = imported(chat("b0", "", 2, said, [AGENTS[0]]))
+    assert [(one.call, one.content) for one in events(log, report.runs[0], ObservationReceived)] == [
+        (1, '{"said":"call_a"}'),
+        (2, '{"said":"call_b"}'),
+    ]
+    assert report.missing["which call a result answers (it names none; paired by name and order)"] == 2
+    assert report.unpaired == 0
+
+
+def test_a_limit_on_attributes_may_cost_the_last_messages() -> None:
+    """Numbered messages of a span that dropped attributes are not all; messages in one attribute are."""
+    for tell, grade in ((story.open_inference, "view-only"), (story.native, "full")):
+        request = json.loads(story.otlp(story.spans(tell)))
+        for span in request["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+            span["droppedAttributesCount"] = 3
+        report = import_bytes(json.dumps(request).encode(), "spans", MemoryLog())
+        assert report.grades == {grade: 1}
+
+
+def test_a_span_that_was_exported_twice_is_one() -> None:
+    """Collectors try again; nothing is counted twice, and it is noted."""
+    data = story.otlp_lines(story.spans(story.native))
+    report = import_bytes(b"\n".join([data, data]), "spans", MemoryLog())
+    assert (len(report.runs), report.calls, report.results, report.grades) == (1, 2, 2, {"full": 1})
+    assert [one.problem for one in report.diagnostics] == ["5 spans with the id of another: the last counts"]
+
+
+def test_a_completion_without_roles_is_a_question_and_an_answer() -> None:
+    """The oldest kind of request: a prompt of text."""
+    attributes = {
+        "openinference.span.kind": "LLM",
+        "llm.prompts.0.prompt.text": "Two and two?",
+        "llm.choices.0.completion.text": "Four.",
+    }
+    log, report = imported(story._span("b0", "", "completion", 1, {"attributes": attributes}))
+    (started,), (reply,) = events(log, report.runs[0], RunStarted), events(log, report.runs[0], ModelReplied)
+    assert (started.goal, reply.content) == ("Two and two?", "Four.")

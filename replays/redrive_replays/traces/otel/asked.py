@@ -40,8 +40,9 @@ class Asked:
     @property
     def broken(self) -> bool:
         """Whether some of its messages are not there."""
-        full = len(self.span.attributes) >= ATTRIBUTES_MAX
-        return self.words.cut or (self.words.gaps > 0) or (self.span.dropped > 0 and full)
+        words = self.words
+        full = self.span.dropped > 0 or len(self.span.attributes) == ATTRIBUTES_MAX
+        return words.cut or words.gaps > 0 or (words.numbered and full)
 
     @property
     def failed(self) -> bool:

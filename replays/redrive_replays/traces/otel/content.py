@@ -22,7 +22,7 @@ ATTRIBUTES_MAX: Final = 128
 class Words:
     """The messages of a request, those of the reply, and what is wrong with them.
 
-    ``gaps`` are skipped numbers among numbered messages; ``cut`` says that some could not be read.
+    ``gaps`` are skipped numbers among ``numbered`` messages; ``cut`` says that some could not be read.
     """
 
     asked: list[Said] = field(default_factory=list)
@@ -30,6 +30,7 @@ class Words:
     finish: str = ""
     gaps: int = 0
     cut: bool = False
+    numbered: bool = False
 
 
 def words_of(span: Span) -> Words:
@@ -42,7 +43,7 @@ def words_of(span: Span) -> Words:
         found.cut = found.cut or one.cut
         found.finish = found.finish or one.finish
         if not found.asked and one.asked:
-            found.asked, found.gaps = one.asked, one.gaps
+            found.asked, found.gaps, found.numbered = one.asked, one.gaps, one.numbered
         if not found.replied and one.replied:
             found.replied = one.replied
         if found.asked and found.replied:
@@ -92,14 +93,14 @@ def _finish(messages: Json) -> str:
 
 def _numbered(span: Span) -> Words | None:
     """Messages in attributes with numbers: OpenInference, and OpenLLMetry until its version 0.5x."""
-    for asked, replied in names.NUMBERED:
+    for asked, *replied in names.NUMBERED:
         requests, gaps = numbered(span.attributes, asked)
-        replies, _ = numbered(span.attributes, replied)
+        replies = [one for prefix in replied for one in numbered(span.attributes, prefix)[0]]
         if requests or replies:
             if "openai_agents" in span.scope or (gaps and _thoughts_left_out(span)):
                 gaps = 0
             finish = _finish([one.get("message", one) for one in replies])
-            return Words(said_in(requests, "user"), _replies(replies), finish, gaps)
+            return Words(said_in(requests, "user"), _replies(replies), finish, gaps, numbered=True)
     return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from redrive_events import BadInput, Json
+from redrive_replays.traces.otel import names
 from redrive_replays.traces.otel.containers import CONTAINERS, Container
 from redrive_replays.traces.otel.otlp import Record
 from redrive_replays.traces.otel.runs import Runs
@@ -17,6 +18,7 @@ from redrive_replays.traces.trace import Trace
 EVAL_SET: Final = "ADK evaluation sets (refused: what is expected of an agent, not what one did)"
 LOST: Final = "spans (a line could not be read)"
 _LOOKED_AT: Final = 8
+_MESSAGES: Final = {*names.EVENT_ROLES, names.CHOICE}
 
 
 class Row(NamedTuple):
@@ -84,10 +86,14 @@ def _with_records(spans: list[Span]) -> list[Span]:
     """Log records as events of their spans; those of a span that is not there are one by themselves."""
     found = [span for span in spans if not isinstance(span, Record)]
     by_id = {(span.trace, span.id): span for span in found if span.id}
+    told = {key for key, span in by_id.items() if any(event.name in _MESSAGES for event in span.events)}
     for record in spans:
         if not isinstance(record, Record) or not record.name.startswith("gen_ai."):
             continue
         key = (record.trace, record.id)
+        if key in told and record.name in _MESSAGES:
+            # Some write each message twice: into the span, and into the log.
+            continue
         span = by_id.get(key)
         if span is None:
             span = Span(record.seq, "log records", record.trace, record.id, scope=record.scope, start=record.start)

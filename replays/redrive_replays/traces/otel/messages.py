@@ -13,7 +13,7 @@ from redrive_replays.traces.trace import ASSISTANT, RESULTS, Said
 
 ROLES: Final = {"model": ASSISTANT, "ai": ASSISTANT, "human": "user", "bot": ASSISTANT}
 # Where the parts of a message stand, and what a part is called by each convention.
-_PARTS: Final = ("parts", "contents", "content")
+_PARTS: Final = ("parts", "contents", "content", "text")
 _TEXTS: Final = {"text", "input_text", "output_text"}
 _THINKING: Final = {"reasoning", "thinking"}
 _CALLS: Final = {"tool_call", "tool-call", "tool_use", "function_call", "function"}
@@ -57,8 +57,9 @@ def said_in(messages: Json, role: str = "") -> list[Said]:
 
 def said_of(message: Mapping[str, Json], role: str = "") -> list[Said]:
     """What one message says: words in its role, and each result that stands in it by itself, in their order."""
-    if isinstance(message.get("message"), dict):
-        message = message["message"]
+    for key in ("message", "prompt", "completion"):
+        if isinstance(message.get(key), dict):
+            message = message[key]
     role = _str(message.get("role")) or role or "user"
     role = ROLES.get(role, role)
     blocks, results = _blocks(message, role)

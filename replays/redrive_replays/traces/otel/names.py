@@ -102,7 +102,7 @@ CHOICE: Final = "gen_ai.choice"
 NUMBERED: Final = (
     ("llm.input_messages", "llm.output_messages"),
     ("gen_ai.prompt", "gen_ai.completion"),
-    ("llm.prompts", "llm.completions"),
+    ("llm.prompts", "llm.completions", "llm.choices"),
 )
 NUMBERED_TOOLS: Final = ("llm.tools", "llm.request.functions")
 # Attributes whose values are read, by how their names begin: what is left is kept as it is.

@@ -30,7 +30,26 @@ def said_in_turns(conversation: Conversation) -> list[Said]:
         previous = turn.asked
     if previous is not None and not previous.words.replied:
         said.append(_reply(previous, ()))
-    return said
+    return _by_order(said)
+
+
+def _by_order(said: list[Said]) -> list[Said]:
+    """Results whose ids are those of no call answer the calls that nothing answers, in their order.
+
+    One SDK tells of calls by the ids of its items, and of results by those of the calls.
+    """
+    made = [call.id for one in said if one.role == ASSISTANT for _, call in calls_of(one.content)]
+    known = set(made)
+    given = {label for one in said if one.role in RESULTS for label in one.answers}
+    waiting = sum(label not in given for label in made if label)
+    found: list[Said] = []
+    for one in said:
+        lost = one.role in RESULTS and one.answers and known.isdisjoint(one.answers)
+        if lost and waiting:
+            waiting -= 1
+            one = replace(one, answers=(), extras={**one.extras, "tool_call_id": one.answers[0]})  # noqa: PLW2901
+        found.append(one)
+    return found
 
 
 def _reply(asked: Asked, replied: Sequence[Said]) -> Said:
