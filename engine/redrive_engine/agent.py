@@ -124,7 +124,7 @@ class Agent:
         """Begin a run, or go on with the one that has this id, until it ends.
 
         Raises:
-            BadInput: the id is taken by a run with another goal or agent, or may not be an id.
+            BadInput: the id is taken by a run that was asked for otherwise, or may not be an id.
             LeaseHeld: another worker drives the run.
         """
         opened = SqliteLog(Path(log)) if isinstance(log, str | Path) else log
@@ -162,5 +162,6 @@ class Agent:
             log.append(run_id, [record], expected=0)
         except StaleAppend:
             before = fold(log.read(run_id)).started
-            if before is None or (before.goal, before.agent) != (started.goal, started.agent):
-                raise BadInput("the id is taken by a run of another agent or goal", place=f"run {run_id}") from None
+            for word in ("agent", "goal", "principal", "tenant"):
+                if before is None or getattr(before, word) != getattr(started, word):
+                    raise BadInput(f"the id is taken by a run of another {word}", place=f"run {run_id}") from None

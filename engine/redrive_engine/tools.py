@@ -157,8 +157,10 @@ def tool(
 
     Raises:
         TypeError: the function has parameters that a model could not fill.
-        ValueError: ``timeout`` or ``output_max`` cannot be read.
+        ValueError: ``effect`` is none, or ``timeout`` or ``output_max`` cannot be read.
     """
+    if effect not in get_args(Effect):
+        raise ValueError(f"the effect of a tool is read or write, not {effect!r}")
 
     def declared(function: Function) -> Tool:
         known = name or function.__name__

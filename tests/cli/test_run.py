@@ -74,9 +74,24 @@ def test_an_end_of_another_kind_is_a_finding(redrive: Redrive, folder: Path) -> 
 
 
 def test_an_id_is_not_taken_twice(redrive: Redrive, refund: str) -> None:
-    """Another goal under the same id is refused."""
+    """Another goal under the same id is refused, and nobody goes on with what was asked on another's behalf."""
     said = redrive("run", "refund_desk:agent", "--goal", "Refund ord_999", "--run-id", refund)
-    assert said == (2, "", "redrive: run refund-1: the id is taken by a run of another agent or goal\n")
+    assert said == (2, "", "redrive: run refund-1: the id is taken by a run of another goal\n")
+    said = redrive("run", "refund_desk:agent", "--goal", "Refund ord_123", "--run-id", refund, "--principal", "eve")
+    assert said == (2, "", "redrive: run refund-1: the id is taken by a run of another principal\n")
+
+
+def test_an_error_of_the_agents_own_code_comes_out_as_it_is(redrive: Redrive, folder: Path) -> None:
+    """In no group, with how to go on below it: the author has to find the line."""
+    (folder / "wrong.py").write_text(
+        "import redrive as rd\n"
+        "def script(turn, request): return {}['reply']\n"
+        "agent = rd.Agent('wrong', '1', rd.Contract(tools={}), model=rd.ScriptedModel(script))\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(KeyError, match="reply") as raised:
+        redrive("run", "wrong:agent", "--goal", "speak", "--run-id", "w-1")
+    assert raised.value.__notes__ == ["run w-1 is not finished; --run-id w-1 goes on with it"]
 
 
 def test_a_killed_run_goes_on_from_its_log(redrive: Redrive, folder: Path, looking: subprocess.Popen[str]) -> None:

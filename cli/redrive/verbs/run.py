@@ -39,7 +39,10 @@ def run(
         try:
             done = loaded.run(goal, principal=principal, tenant=tenant, log=target, run_id=called)
         except KeyboardInterrupt:
-            print(f"redrive: run {called} is not finished; --run-id {called} goes on with it", file=sys.stderr)
+            print(f"redrive: {on_with(called)}", file=sys.stderr)
+            raise
+        except Exception as error:
+            error.add_note(on_with(called))  # shown below the traceback of what the agent's own code raised
             raise
     if as_json:
         facts = {key: fact.value for key, fact in done.facts.items()}
@@ -49,3 +52,8 @@ def run(
         words = done.answer if done.answer is not None else (end.reason if end else "")
         say(f"{called}  {done.status}", *(one_line(line, LINE_CHARS_MAX) for line in words.splitlines()), whole=True)
     return 0 if done.status in FINE else 1
+
+
+def on_with(run_id: str) -> str:
+    """How to go on with a run that did not come to its end."""
+    return f"run {run_id} is not finished; --run-id {run_id} goes on with it"

@@ -87,13 +87,18 @@ class LiveWorld:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        """Abandon what is under way, and give the lease back; an error of the drive comes out as it is, in no group."""
+        """Abandon what is under way, and give the lease back; one error comes out as it is, in no group."""
         self._group.cancel_scope.cancel()
         try:
             if isinstance(error, Exception):
                 await self._group.__aexit__(None, None, None)
                 return None
             return await self._group.__aexit__(kind, error, trace)
+        except ExceptionGroup as group:
+            if len(group.exceptions) > 1:
+                raise
+            only = group.exceptions[0]
+            raise only from (only.__cause__ or only.__context__)
         finally:
             if self._lease is not None:
                 self._log.release(self._lease[0], self._lease[1])

@@ -15,8 +15,8 @@ Script: TypeAlias = Callable[[int, ModelRequest], Line] | Sequence[Line]
 class ScriptedModel:
     """A test double for the language model alone.
 
-    ``script`` is a function ``(turn, request) -> reply``, or a list of replies by turn; a plain string is a reply of
-    words. Past the end of a list the model is unavailable.
+    ``script`` is a function ``(turn, request) -> reply``, where turns count from 1, or a list of replies by turn; a
+    plain string is a reply of words. Past the end of a list the model is unavailable.
     """
 
     def __init__(self, script: Script) -> None:
