@@ -9,7 +9,20 @@ from pathlib import Path
 
 from redrive_engine import Agent, Run
 from redrive_engine.policy import Policy
-from redrive_events import BrokenChain, CannotReplay, EventLog, Head, Record, RunStarted, UnknownEvent, checked, decode
+from redrive_events import (
+    NOTES,
+    BadInput,
+    BrokenChain,
+    CannotReplay,
+    EventLog,
+    Head,
+    Record,
+    RunStarted,
+    UnknownEvent,
+    checked,
+    decode,
+    load_portable,
+)
 from redrive_replays.programs import program_for
 from redrive_replays.replayer import replay_records
 from redrive_replays.report import Report
@@ -37,16 +50,36 @@ def recording_of(log: EventLog, run_id: str, *, head: Head | None = None) -> Rec
     return Recording(run_id, records)
 
 
-def replay(run: Run | Recording, *, agent: Agent | None = None, policy: Policy | Path | None = None) -> Report:
+def recording_in(path: Path | str) -> Recording:
+    """The one run of a portable recording.
+
+    Raises:
+        BadInput: the file cannot be read, is no recording, or holds another number of runs.
+    """
+    log, portable = load_portable(path)
+    heads = [head for head in portable.runs if not head.run_id.endswith(NOTES)]
+    if len(heads) != 1:
+        raise BadInput(f"one run is wanted, and it holds {len(heads)}", place=str(path))
+    return recording_of(log, heads[0].run_id, head=heads[0])
+
+
+def replay(
+    run: Run | Recording | Path | str, *, agent: Agent | None = None, policy: Policy | Path | None = None
+) -> Report:
     """Drive a recorded run again, strictly, and say whether it is the same, or where and how it parts.
+
+    ``run`` is a run, or the path of a recording that `redrive export` wrote.
 
     The program is that of ``agent``, else the registered one, else, for an import, the permissive one; ``policy``
     takes the place of its policy. Nothing acts: no tool, model or person is asked.
 
     Raises:
-        BadInput: the policy or the registry cannot be read.
+        BadInput: the file, the policy or the registry cannot be read.
     """
-    recording = run if isinstance(run, Recording) else recording_of(run.log, run.run_id)
+    if isinstance(run, Path | str):
+        recording = recording_in(run)
+    else:
+        recording = run if isinstance(run, Recording) else recording_of(run.log, run.run_id)
     try:
         program = program_for(_started(recording), agent=agent, policy=policy)
     except CannotReplay as error:

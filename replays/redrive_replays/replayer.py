@@ -139,7 +139,7 @@ class _Replay:
             divergences=tuple(self.found),
             changed_parts=self._changed(),
             explained_otherwise=self.explained_otherwise,
-            open=tuple((place, type(one).__name__) for place, one in state.requests.items()),
+            open=tuple((place, str(type(one).__struct_config__.tag)) for place, one in state.requests.items()),
             reason=self.torn,
         )
 

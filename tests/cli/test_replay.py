@@ -156,3 +156,20 @@ def test_the_public_replay_agrees(refund: str) -> None:
     run = rd.Run(refund, log := SqliteLog("redrive.db"), state=None)  # type: ignore[arg-type]
     assert rd.replay(run, agent=agent).outcome == "same"
     log.close()
+
+
+def test_a_recording_is_replayed_by_its_path(redrive: Redrive, refund: str, folder: Path) -> None:
+    """As a test of the agent, without a log; a file of several runs, or cut off, is not taken for one that is whole."""
+    redrive("export", refund, "-o", "refund.jsonl")
+    assert rd.replay("refund.jsonl", agent=agent).same
+    lines = (folder / "refund.jsonl").read_bytes().splitlines(keepends=True)
+    cut = folder / "cut.jsonl"
+    cut.write_bytes(b"".join(lines[:-3]))
+    assert rd.replay(cut, agent=agent).outcome == "cannot replay"
+    log = MemoryLog()
+    for run_id in ("a", "b"):
+        log.append(run_id, [record(run_id, 1)], expected=0)
+    with (folder / "two.jsonl").open("wb") as file:
+        write_portable(log, ["a", "b"], file)
+    with pytest.raises(rd.BadInput, match=r"two\.jsonl: one run is wanted, and it holds 2"):
+        rd.replay("two.jsonl", agent=agent)

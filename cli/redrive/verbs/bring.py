@@ -61,4 +61,4 @@ def _below(reports: Sequence[FileReport]) -> Iterator[str]:
     for report in reports:
         missing.update(report.missing)
     for what, times in missing.items():
-        yield f"not recorded: {what}" + (f" ({times:,} times)" if times > 1 else "")
+        yield f"not recorded: {what}" + (f" (in {times:,} runs)" if times > 1 else "")
