@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from redrive_engine.policy import meant_as_predicate, scope_readings
+from redrive_engine.policy import meant_as_predicate
 from redrive_engine.toml_file import Misfit, TomlFile
 from redrive_events import BadInput, Json, Limits, Predicate, Quotas, Terms, canonical
 from redrive_projections import VIEWS, problem_of, slots
@@ -288,13 +288,6 @@ def check_contract(terms: Terms, *, tools: Collection[str], commits: Collection[
             if name not in commits:
                 problem = f"no verifier commits {name!r}; {_there_are(commits)}"
                 raise BadInput(problem, place=f"contract.{place}")
-
-
-def scopes_hold(terms: Terms, tool: str, arguments: Json) -> bool:
-    """Whether the tool is granted, and every predicate of its scope surely holds for these arguments."""
-    if terms.tools is None:
-        return True
-    return tool in terms.tools and all(one.holds for one in scope_readings(terms.tools[tool], arguments))
 
 
 def _in_order(scopes: Scopes) -> Scopes:

@@ -9,8 +9,6 @@ import msgspec
 from redrive_events.content import Content, Json
 from redrive_events.terms import Dimension, Terms
 
-VOCABULARY_VERSION = 0
-
 Status: TypeAlias = Literal["succeeded", "failed", "blocked", "exhausted", "escalated", "cancelled", "finished"]
 # An unknown effect is treated like a write: nobody may assume that nothing happened.
 Effect: TypeAlias = Literal["read", "write", "unknown"]
@@ -184,7 +182,6 @@ class ModelAsked(_Event, frozen=True, tag="model_asked"):
     model: str = ""
     parameters: dict[str, Json] = {}
     view: str = "chat.1"
-    purpose: Literal["act"] = "act"
 
 
 class ToolCalled(_Event, frozen=True, tag="tool_called"):
@@ -204,7 +201,6 @@ class PersonAsked(_Event, frozen=True, tag="person_asked"):
     """The run waits for a person's words."""
 
     actor: Literal["user", "operator"] = "user"
-    why: Literal["reply"] = "reply"
 
 
 class ReconcileAsked(_Event, frozen=True, tag="reconcile_asked"):
@@ -257,7 +253,6 @@ class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
     outcome: Literal["landed", "not_landed", "unknown"]
     content: Content | None = None
     media_type: str = "text/plain"
-    evidence: str = ""
 
 
 # Conclusions: what follows.

@@ -153,7 +153,6 @@ def _replied(state: RunState, event: ModelReplied, position: int) -> None:
     if event.usage is not None:
         usage = event.usage
         state.tokens += usage.input + usage.cache_read + usage.cache_write + usage.output
-    state.reply = position
     state.messages.append(Message("assistant", event.content, position))
 
 

@@ -77,7 +77,6 @@ class RunState(msgspec.Struct):
     calls: dict[int, Call] = {}
     calls_made: int = 0
     facts: dict[str, Fact] = {}
-    reply: int = 0
     answer: str = ""
     messages: list[Message] = []
     waiting: list[Message] = []

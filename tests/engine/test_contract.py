@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ from redrive_engine.contract import (
     check_contract,
     micros,
     milliseconds,
-    scopes_hold,
 )
+from redrive_engine.policy import Question, by_contract
 from redrive_events import BadInput, Json, Limits, Quotas, Terms, canonical
 
 REFUNDS = Contract(
@@ -340,19 +340,20 @@ def _check(terms: Terms, tools: set[str], commits: set[str], problem: str | None
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "hold"),
+    ("tool", "arguments", "verdict"),
     [
-        ("find_order", {"order_id": "ord_1"}, True),
-        ("find_order", {"order_id": "ord_1", "more": 1}, True),
-        ("find_order", {"order_id": "ord_1; drop"}, False),
-        ("find_order", {"order_id": 1}, False),
-        ("find_order", {}, False),
-        ("find_order", "ord_1", False),
-        ("refund", {}, True),
-        ("deploy", {}, False),
+        ("find_order", {"order_id": "ord_1"}, "allow"),
+        ("find_order", {"order_id": "ord_1", "more": 1}, "allow"),
+        ("find_order", {"order_id": "ord_1; drop"}, "deny"),
+        ("find_order", {"order_id": 1}, "deny"),
+        ("find_order", {}, "deny"),
+        ("find_order", "ord_1", "deny"),
+        ("refund", {}, "allow"),
+        ("deploy", {}, "deny"),
     ],
 )
-def test_scopes_hold(tool: str, arguments: Json, hold: bool) -> None:
-    """Only if every predicate surely holds."""
-    assert scopes_hold(REFUND_TERMS, tool, arguments) is hold
-    assert scopes_hold(Terms(), tool, arguments)
+def test_a_written_scope_decides(tool: str, arguments: Json, verdict: str) -> None:
+    """Only if every predicate surely holds; a contract that names no tools grants all."""
+    question = Question("", "", tool, arguments, "write", None, None, {}, datetime(2026, 1, 1, tzinfo=UTC))
+    assert by_contract(REFUND_TERMS, question).verdict == verdict
+    assert by_contract(Terms(), question).verdict == "allow"

@@ -1,6 +1,6 @@
 """Whether a call may be made: the contract's grants, and rules that people write."""
 
-from redrive_engine.policy.grants import by_contract, scope_readings
+from redrive_engine.policy.grants import by_contract
 from redrive_engine.policy.question import NOT_ALLOWED, Policy, Question, Ruling
 from redrive_engine.policy.rules import RulesPolicy
 from redrive_engine.policy.written import meant_as_predicate
@@ -13,5 +13,4 @@ __all__ = [
     "Ruling",
     "by_contract",
     "meant_as_predicate",
-    "scope_readings",
 ]
