@@ -6,6 +6,8 @@ import importlib
 import importlib.metadata
 import sys
 import tomllib
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 
 from redrive_engine.agent import Agent
@@ -40,21 +42,26 @@ def load_agent(spec: str) -> Agent:
     return found
 
 
-def registered(name: str, *, start: Path | None = None) -> Agent | None:
+def registered(name: str) -> Agent | None:
     """The agent that the user registered under ``name``: in ``[tool.redrive.agents]`` or as an entry point."""
-    for folder in [here := (start or Path.cwd()).resolve(), *here.parents]:
+    for folder in [here := Path.cwd(), *here.parents]:
         project = folder / "pyproject.toml"
         if project.is_file():
-            if spec := _agents_of(project).get(name):
+            if spec := _agents_of(project, project.stat().st_mtime_ns).get(name):
                 return load_agent(spec)
             break
-    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
-        if point.name == name:
-            return load_agent(point.value)
-    return None
+    spec = _installed().get(name)
+    return load_agent(spec) if spec else None
 
 
-def _agents_of(project: Path) -> dict[str, str]:
+@cache
+def _installed() -> Mapping[str, str]:
+    """The entry points; looking for them takes longer than most replays, and there is one lookup a run."""
+    return {point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+
+
+@lru_cache(maxsize=8)
+def _agents_of(project: Path, changed_ns: int) -> Mapping[str, str]:  # noqa: ARG001 - a changed file is read again
     try:
         settings = tomllib.loads(project.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
