@@ -13,7 +13,7 @@ from redrive_events import AnnotationMade, BadInput, MemoryLog, ModelReplied, Ob
 from redrive_projections import fold, status
 from redrive_projections.history import ask
 from redrive_replays import recording_of, replay
-from redrive_replays.traces import FileReport, import_file
+from redrive_replays.traces import FileReport, import_bytes, import_file
 from tests.traces.oracle import check
 from tests.traces.shared import AT_HAND, Row, content, imported, replays, rows
 
@@ -101,6 +101,14 @@ def test_a_command_fails_by_exception_or_return_code() -> None:
     whole = [one["raw_output"] for one in remarks(log, run, "extras") if "raw_output" in one]
     assert whole == ["a" * 30]
     assert {"interrupt_type": "FormatError"} in remarks(log, run, "extras")
+
+
+def test_a_run_that_broke_off_at_once_is_only_to_look_at() -> None:
+    """Its exit status is the exception's name."""
+    log = MemoryLog()
+    value = {"info": {"exit_status": "Timeout"}, "messages": [], "trajectory_format": "mini-swe-agent-1.1"}
+    report = import_bytes(json.dumps(value).encode(), "nothing.traj.json", log)
+    assert (report.grades, ask(log, EXITS).rows) == ({"view-only": 1}, [("Timeout", 1)])
 
 
 def test_predictions_are_refused_with_the_reason() -> None:

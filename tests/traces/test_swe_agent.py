@@ -12,7 +12,7 @@ from redrive_events import AnnotationMade, MemoryLog, ObservationReceived, RunSt
 from redrive_projections import fold, status
 from redrive_projections.history import ask
 from redrive_replays import recording_of, replay
-from redrive_replays.traces import FileReport, import_file
+from redrive_replays.traces import FileReport, import_bytes, import_file
 from tests.traces.oracle import check
 from tests.traces.shared import AT_HAND, Row, content, imported, replays, rows
 
@@ -80,6 +80,14 @@ def test_steps_stand_beside_their_replies() -> None:
     log, report = fixture("text.traj")
     states = [one["step"]["state"] for one in remarks(log, report.runs[0], "extras") if "step" in one]
     assert states == [{"open_file": "n/a", "working_dir": "/shed"}, {"open_file": "n/a"}]
+
+
+def test_a_run_that_broke_off_at_once_is_only_to_look_at() -> None:
+    """How it ended is still to be asked for."""
+    log = MemoryLog()
+    value = {"environment": "shed", "trajectory": [], "history": [], "info": {"exit_status": "exit_error"}}
+    report = import_bytes(json.dumps(value).encode(), "nothing.traj", log)
+    assert (report.grades, remarks(log, report.runs[0], "exit_status")) == ({"view-only": 1}, ["exit_error"])
 
 
 def test_the_end_is_what_the_source_says() -> None:

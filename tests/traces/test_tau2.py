@@ -24,7 +24,7 @@ from redrive_events import (
 from redrive_projections import fold, status
 from redrive_projections.history import ask
 from redrive_replays import recording_of, replay
-from redrive_replays.traces import FileReport, import_file
+from redrive_replays.traces import FileReport, import_bytes, import_file
 from tests.traces.oracle import check
 from tests.traces.shared import AT_HAND, Row, content, imported, replays, rows
 
@@ -162,6 +162,17 @@ def test_other_layouts_say_what_they_lack(name: str, runs: int, grades: dict[str
     assert (len(report.runs), report.grades) == (runs, grades)
     assert report.missing["the agent and its model (they stand in results.json)"] == runs
     assert remarks(log, report.runs[0], "termination_reason")
+
+
+def test_results_that_were_kept_together_are_one_each() -> None:
+    """As they stand in memory; with nothing in them, there is nothing."""
+    value = json.loads((HERE / "split-simulation.json").read_bytes())
+    messages = value["messages"]
+    value["messages"] = [*messages[:3], {"role": "tool", "tool_messages": messages[3:5]}, messages[5]]
+    report = import_bytes(json.dumps(value).encode(), "together", MemoryLog())
+    assert (report.calls, report.results, report.unpaired) == (2, 2, 0)
+    value["messages"] = [{"role": "tool", "tool_messages": []}]
+    assert import_bytes(json.dumps(value).encode(), "nothing", MemoryLog()).calls == 0
 
 
 def test_speech_keeps_what_was_said_and_done() -> None:

@@ -17,6 +17,7 @@ from redrive_replays.traces.trace import ASSISTANT, NO_META, RESULTS, Meta, Rema
 FORMAT: Final = "mini-swe-agent"
 SUBMITTED: Final = "Submitted"
 NO_CALLS: Final = "calls as calls (actions stand in the replies' text, what came of them in the user's words)"
+NO_MESSAGES: Final = "the conversation (it broke off before the first message)"
 NO_EXIT: Final = "how it ended (a bare list of messages has no exit status)"
 NO_TOOLS: Final = "the definitions of its tools"
 _FENCE: Final = re.compile(r"```(?:mswea_)?(?:bash|bash_command)\s*\n.*?\n```", re.DOTALL)
@@ -85,9 +86,12 @@ def trace_of(value: Mapping[str, Json], entry: int = 0) -> Trace:
     trace.clock = clock_of(times)
     if trace.clock == "none":
         trace.lacks(NO_TIMES)
-    if not any(one.calls for one in said):
+    if not said:
+        trace.grade = "view-only"
+        trace.lacks(NO_MESSAGES)
+    elif not any(one.calls for one in said):
         trace.lacks(NO_CALLS)
-        if said and said[-1].role == "user" and info.get("exit_status") == SUBMITTED:
+        if said[-1].role == "user" and info.get("exit_status") == SUBMITTED:
             said[-1].last = True
     else:
         trace.lacks(NO_TOOLS)

@@ -12,6 +12,7 @@ from redrive_replays.traces.reading import Diagnostic, Material
 from redrive_replays.traces.trace import ASSISTANT, Remark, Said, Trace
 
 NO_CALLS: Final = "calls as calls (actions stand in the replies' text, what came of them in the user's words)"
+NO_HISTORY: Final = "the conversation (it broke off before the first message)"
 NO_STEPS: Final = "how it ended and what it cost (only the history was kept)"
 UNPLACED: Final = "the reply of a step (the history has none; the step stands beside the run)"
 SHORTENED: Final = "how the history was shortened for the model (its own requests stand in the steps)"
@@ -47,10 +48,13 @@ def trace_of(value: Mapping[str, Json], entry: int = 0) -> Trace:
     """
     trace = Trace(entry=entry, missing={NO_TIMES: 1, NO_ERROR_FLAG: 1})
     said = list(_said(value["history"]))
+    if not said:
+        trace.grade = "view-only"
+        trace.lacks(NO_HISTORY)
+    elif not any(one.calls for one in said):
+        trace.lacks(NO_CALLS)
     if len({one.extras.get("agent") for one in said if isinstance(one.extras.get("agent"), str)}) > 1:
         trace.lacks(SEVERAL)
-    if not any(one.calls for one in said):
-        trace.lacks(NO_CALLS)
     info = _dict(value.get("info"))
     trace.remarks += (Remark(key, one) for key, one in info.items() if one is not None)
     steps = value.get("trajectory")
@@ -94,8 +98,11 @@ def _place(trace: Trace, said: Sequence[Said], steps: Sequence[Json]) -> None:
     in_order = len(replies) == len(steps)
     for step in steps:
         words = _dict(step).get("response")
-        if isinstance(step, dict) and replies and (in_order or text_of(said[replies[0]].content) == words):
-            index = replies.pop(0)
+        same = (place for place, index in enumerate(replies) if in_order or text_of(said[index].content) == words)
+        place = next(same, None)
+        if isinstance(step, dict) and place is not None:
+            index = replies[place]
+            del replies[: place + 1]
             _put(said[index], step, said[index + 1 : index + 2])
         else:
             trace.remarks.append(Remark("step", _unasked(step) if isinstance(step, dict) else step))

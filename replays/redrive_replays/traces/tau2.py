@@ -132,15 +132,22 @@ def _talk(trace: Trace, messages: Json, file: _File) -> Trace:
 def _said(messages: Json) -> list[Said]:
     if not isinstance(messages, list):
         raise BadInput("messages is no list")
-    said = []
-    for index, message in enumerate(messages):
+    said, flat = [], list(_flat(messages))
+    for index, message in enumerate(flat):
         try:
             said.append(said_of(message))
         except BadInput as error:
             raise BadInput(f"message {index}: {error.problem}") from error
-    if said[-1].role == "user" and any(stop in str(messages[-1].get("content")) for stop in STOPS):
+    if said and said[-1].role == "user" and any(stop in str(flat[-1].get("content")) for stop in STOPS):
         said[-1].last = True
     return said
+
+
+def _flat(messages: list[Json]) -> Iterator[Json]:
+    """The messages; several results that were kept together are one each."""
+    for message in messages:
+        together = _dict(message).get("tool_messages")
+        yield from together if isinstance(together, list) else (message,)
 
 
 def _remarks(simulation: Mapping[str, Json], file: _File) -> Iterator[Remark]:
