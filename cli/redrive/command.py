@@ -129,7 +129,9 @@ def _told(error: Exception) -> int:
     from redrive_events import BrokenChain, CannotReplay, UnknownEvent
     from redrive_projections import one_line
 
-    words = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    words = str(error)
+    if isinstance(error, typer.TyperException):
+        words = error.format_message().replace(": Value error, ", ": ")  # pydantic's own words before a choice's
     print(f"redrive: {one_line(words, 1000)}", file=sys.stderr)
     if isinstance(error, CannotReplay):
         return NO_REPLAY

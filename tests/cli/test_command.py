@@ -58,7 +58,7 @@ def test_help_loads_no_library_that_it_does_not_need() -> None:
         (["verif"], "No such command 'verif'. Did you mean 'verify'?"),
         (["show"], "Missing argument 'RUN'."),
         (["--nope"], "No such option: --nope"),
-        (["sql", "select 1", "--format", "xml"], "Invalid value for '--format'"),
+        (["sql", "select 1", "--format", "xml"], "Invalid value for '--format': 'xml' is not one of"),
         (["show", "x", "--at", "0"], "Invalid value for '--at'"),
         (["run", "a:b"], "Missing option '--goal'."),
     ],

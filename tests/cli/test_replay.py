@@ -100,7 +100,7 @@ def test_a_recording_that_was_cut_cannot_be_replayed(redrive: Redrive, incident:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ([], "name runs, or --all, but not both"),
+        ([], "which runs? name some, or take --all"),
         (["x", "--all"], "name runs, or --all, but not both"),
         (["openai", "--policy", "no.toml"], "no.toml: No such file or directory"),
         (["openai", "--policy", "incident.json"], "incident.json:1: not TOML: "),

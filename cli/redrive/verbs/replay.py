@@ -50,7 +50,7 @@ def replay(
     Exit codes: 0 the same, 1 diverged or left over, 3 cannot be replayed.
     """
     if every == bool(runs):
-        raise BadInput("name runs, or --all, but not both")
+        raise BadInput("name runs, or --all, but not both" if every else "which runs? name some, or take --all")
     program = Program(agent_named(agent) if agent else None, RulesPolicy.from_toml(policy) if policy else None)
     with Choice(log) as choice:
         chosen = list(choice.all()) if every else [one for name in runs or () for one in choice.named(name)]
