@@ -23,6 +23,7 @@ from redrive_events import (
     ToolUse,
     Usage,
 )
+from redrive_projections.history import ask
 from redrive_replays import recording_of, replay
 from redrive_replays.traces import FileReport, import_bytes, import_file
 from tests.traces.anthropic_words import retold
@@ -128,6 +129,12 @@ def test_what_a_session_knows_of_itself_is_kept_at_its_place() -> None:
         "the order of times (a clock went back; the file's order counts)": 1,
         "lines that stand there twice (taken once)": 1,
     }
+
+
+def test_what_a_session_says_of_its_sub_agents_can_be_asked_for() -> None:
+    """One query, whether they are in the same file or in others."""
+    log, _ = imported(HERE / "session.jsonl")
+    assert ask(log, COUNTED).rows == [(1, 1)]
 
 
 def test_a_session_as_it_is_streamed() -> None:
@@ -240,6 +247,15 @@ def branches(path: Path) -> list[list[dict[str, Any]]]:
     return [[line for line in lines if line["uuid"] in kept], [line for line in lines if line["uuid"] not in kept]]
 
 
+# Each sub-agent's run, also one from another file, with the count of tools that its session tells.
+COUNTED = """
+SELECT CAST(told.value ->> 'totalToolUseCount' AS INT),
+       (SELECT count(*) FROM tool_calls WHERE tool_calls.run = agent.run)
+FROM annotations AS told JOIN runs AS agent ON agent.labels['agent_id'] = told.value ->> 'agentId'
+WHERE told.name = 'sub_agent'
+"""
+
+
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the recorded traces are not at hand")
 
 
@@ -306,6 +322,10 @@ def test_a_real_sub_agent_called_as_many_tools_as_its_session_says() -> None:
         (folder / f"{name}.jsonl", folder / name / "subagents" / "agent-a2271d1.jsonl"),
         (made / "agent_session.jsonl", made / "agent-atest01.jsonl"),
     ]
+    both = MemoryLog()
+    for file in pairs[0]:
+        import_file(file, both)
+    assert ask(both, COUNTED).rows == [(24, 24)]
     found = []
     for session, agent in pairs:
         log, report = imported(session)
