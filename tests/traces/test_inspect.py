@@ -381,7 +381,7 @@ def test_a_damaged_sample_is_left_out() -> None:
     assert (len(report.runs), [str(one) for one in report.diagnostics]) == (
         1,
         [
-            "samples/b_epoch_1.json: samples/b_epoch_1.json: damaged, it is not what was packed, left out",
+            "samples/b_epoch_1.json: damaged, it is not what was packed, left out",
             "samples/b_epoch_2.json: not JSON, left out",
         ],
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from redrive_events import BadInput
+from redrive_replays.traces.lines import Bytes
 
 MAGIC: Final = (b"PK\x03\x04", b"PK\x05\x06")
 MEMBER_BYTES_MAX: Final = 512 * 1024 * 1024
@@ -30,10 +31,10 @@ class Archive:
         BadInput: it is torn, or would unpack to far more than it is.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Bytes) -> None:
         self._data = data
         try:
-            with zipfile.ZipFile(io.BytesIO(data)) as found:
+            with zipfile.ZipFile(io.BytesIO(data) if isinstance(data, bytes) else data) as found:
                 members = found.infolist()
         except (zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError, EOFError) as error:
             raise BadInput("a torn zip archive: its directory cannot be read") from error
@@ -59,16 +60,16 @@ class Archive:
         packed = self._packed(member)
         unpack = _UNPACKED.get(member.compress_type)
         if unpack is None or member.flag_bits & _ENCRYPTED:
-            raise BadInput(f"{name}: packed in a way that is not read")
+            raise BadInput("packed in a way that is not read")
         content = unpack(packed, member.file_size)
         if content is None or len(content) != member.file_size or zlib.crc32(content) != member.CRC:
-            raise BadInput(f"{name}: damaged, it is not what was packed")
+            raise BadInput("damaged, it is not what was packed")
         return content
 
     def _packed(self, member: zipfile.ZipInfo) -> bytes:
         header = self._data[member.header_offset : member.header_offset + _HEADER.size]
         if len(header) < _HEADER.size or not header.startswith(MAGIC[0]):
-            raise BadInput(f"{member.filename}: damaged, it is not where the directory says")
+            raise BadInput("damaged, it is not where the directory says")
         _, name, extra = _HEADER.unpack(header)
         start = member.header_offset + _HEADER.size + name + extra
         return self._data[start : start + member.compress_size]

@@ -59,7 +59,8 @@ def read(material: Material) -> Iterator[Trace]:
                 raise BadInput("no object")
             yield from traces_of(sample, index, evaluation)
         except BadInput as error:
-            material.diagnostics.append(Diagnostic(f"{source.place}: {error.problem}, left out"))
+            place = "" if error.problem.startswith(source.place) else f"{source.place}: "
+            material.diagnostics.append(Diagnostic(f"{place}{error.problem}, left out"))
 
 
 def _in_json(material: Material) -> tuple[Mapping[str, Json], list[_Source]]:
@@ -98,13 +99,16 @@ def _document(archive: Archive, name: str, material: Material) -> Json:
     Raises:
         BadInput: it is damaged, or no JSON.
     """
-    data = archive.read(name)
+    try:
+        data = archive.read(name)
+    except BadInput as error:
+        raise BadInput(f"{name}: {error.problem}") from error
     try:
         return parse_json(data)
     except BadInput as error:
         read = lenient(data)
         if read is None:
-            raise BadInput("not JSON") from error
+            raise BadInput(f"{name}: not JSON") from error
     value, notes = read
     material.diagnostics += (Diagnostic(f"{name}: {note}") for note in notes)
     return value
