@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 
-import redrive_engine.drive as driving
-from redrive_engine.program import Program
-from redrive_engine.react import react
-from redrive_engine.world import Happened
+from redrive_engine import Happened, Program, drive, react
 from redrive_events import Derived, EventLog, Record
 from redrive_projections import RunState, fold
 from tests.random_runs import programs, random_run, tapes
+
+# By its folder's name for it only the function is to be had.
+DRIVING = sys.modules[drive.__module__]
 
 
 @settings(max_examples=300, deadline=None)
@@ -28,15 +29,15 @@ def test_every_append_of_every_run_keeps_the_rules_of_the_loop(tape: bytes, prog
 @given(tapes, programs)
 def test_the_log_folds_to_the_state_of_its_driver(tape: bytes, program: Program) -> None:
     """At each append, and whole: a resumed run must know all that the first worker knew, and nothing else."""
-    write = driving.write
+    write = DRIVING.write
 
     def watched(log: EventLog, program: Program, s: RunState, happened: Happened) -> RunState:
-        after = write(log, program, s, happened)
+        after: RunState = write(log, program, s, happened)
         assert after == fold(log.read(after.run_id))
         return after
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driving, "write", watched)
+        patch.setattr(DRIVING, "write", watched)
         random_run(tape, program)
 
 
@@ -56,5 +57,5 @@ def test_what_follows_is_found_without_touching_the_state(tape: bytes, program: 
             yield event
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driving, "react", watched)
+        patch.setattr(DRIVING, "react", watched)
         random_run(tape, program)
