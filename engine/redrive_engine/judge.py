@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from redrive_engine.policy import Question, Ruling, by_contract
+from redrive_engine.policy import SCHEMA, UNKNOWN_TOOL, Question, Ruling, by_contract
 from redrive_engine.program import Program
 from redrive_events import Json, VerdictGiven
 from redrive_projections import MISSING, Call, RunState
-
-# Arguments that do not fit are the model's to correct, so this denial never blocks a run.
-SCHEMA = "schema"
 
 
 def judge(program: Program, s: RunState, call: Call) -> VerdictGiven:
@@ -43,7 +40,7 @@ def _ruling(program: Program, s: RunState, call: Call) -> Ruling:
     )
     ruling = by_contract(program.terms, question)
     if ruling.verdict == "allow" and declared is None and program.tools is not None:
-        return Ruling("deny", "unknown tool", reason=f"no tool {call.tool!r}", text=_known(program))
+        return Ruling("deny", UNKNOWN_TOOL, reason=f"no tool {call.tool!r}", text=_known(program))
     if ruling.verdict == "allow" and program.policy is not None:
         return program.policy.judge(question)
     return ruling

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from redrive_engine.dialects import Decision, Unreadable
-from redrive_engine.judge import SCHEMA, judge
+from redrive_engine.judge import judge
+from redrive_engine.policy import SCHEMA
 from redrive_engine.program import Program
 from redrive_engine.tools import Call as ToolCall
 from redrive_engine.verifiers import Refused, Supersedes

@@ -254,6 +254,9 @@ OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, ma
         pytest.param("[[rule]]\nname = 'b'\nthen = 'deny'", "policy:1: the rule has no when", id="no when"),
         pytest.param(f"{RULE}{RULE}", "policy:6: there is another rule 'a'", id="a name twice"),
         pytest.param(RULE.replace("'a'", "'granted'"), "policy:2: a rule is not called 'granted'", id="a taken name"),
+        pytest.param(
+            RULE.replace("'a'", "'schema'"), "policy:2: a rule is not called 'schema'", id="what never blocks"
+        ),
         pytest.param(RULE.replace("'a'", "''"), "policy:2: a rule is not called ''", id="no name"),
         pytest.param(RULE.replace("'a'", "1"), "policy:2: name is a text", id="a number as a name"),
         pytest.param(RULE.replace("allow", "ask"), "policy:4: then is allow or deny, not 'ask'", id="another verdict"),

@@ -12,6 +12,13 @@ from redrive_events import Effect, Json, Reading, Verdict
 # What the model reads of a denial: the same words for every scope and threshold, so that none can be guessed at.
 NOT_ALLOWED = "This call is not allowed."
 
+# Arguments that do not fit are the model's to correct, so a denial by this rule never blocks a run.
+SCHEMA = "schema"
+UNKNOWN_TOOL = "unknown tool"
+
+# By these names the engine itself rules; no rule that people write is called so.
+RESERVED = (SCHEMA, UNKNOWN_TOOL, "no rule", "granted", "not granted", "scope", "excluded")
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

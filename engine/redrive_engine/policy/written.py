@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from redrive_engine.policy.paths import FIELDS, TABLES, Path, split
+from redrive_engine.policy.question import RESERVED
 from redrive_engine.toml_file import Misfit
 from redrive_events import Json, Verdict
 from redrive_projections import OPERATORS, problem_of
 
-RESERVED = ("no rule", "granted", "not granted", "scope", "excluded")
 _WORDS = (*OPERATORS, "known")
 _KEYS = ("name", "when", "then", "reason", "text")
 _VERDICTS: dict[str, Verdict] = {"allow": "allow", "deny": "deny"}
