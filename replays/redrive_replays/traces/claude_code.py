@@ -85,8 +85,9 @@ def read(material: Material) -> Iterator[Trace]:
         runs = [_run(group, material) for group in groups_of(session)]
         if twice:
             runs[0].trace.missing[TWICE] = twice
+        known = _Known(runs)
         for run in runs:
-            _link(run, runs)
+            _link(run, runs[0], known)
         for run in _in_order(runs):
             run.trace.entry = next(entries)
             if run.group.rewound and run.above:
@@ -121,7 +122,7 @@ def _run(group: Group, material: Material) -> _Run:
 def _common(lines: Sequence[Line]) -> dict[str, Json]:
     """The first that is said of each thing that a whole run has in common."""
     found: dict[str, Json] = {}
-    for line in lines:
+    for line in lines[:LOOKED_AT]:
         for key in _LABELS:
             if key not in found and (value := text(line.value.get(key))):
                 found[key] = value
@@ -144,50 +145,70 @@ def _note_agents(run: _Run, line: Line) -> None:
 
 def _in_order(runs: Sequence[_Run]) -> Iterator[_Run]:
     """Each run behind the one that began it; of those that began each other, the first is begun by the session."""
-    left, done = list(runs), set()
-    while left:
-        run = next((one for one in left if one.above is None or id(one.above) in done), None)
-        if run is None:
-            run = left[0]
-            run.above, run.call = runs[0], 0
-        left.remove(run)
-        done.add(id(run))
-        yield run
+    below: dict[int, list[_Run]] = {}
+    for run in runs:
+        below.setdefault(id(run.above), []).append(run)
+    done: set[int] = set()
+    for first in runs:
+        if id(first) not in done and first.above is not None and not _reaches(first, done):
+            first.above, first.call = runs[0], 0
+        ready = [first] if first.above is None or id(first.above) in done else []
+        while ready:
+            run = ready.pop(0)
+            if id(run) not in done:
+                done.add(id(run))
+                yield run
+                ready += below.get(id(run), [])
 
 
-def _begun(run: _Run, runs: Sequence[_Run]) -> tuple[_Run, str, bool]:
-    """The run and the call that began ``run``, and whether that was found by its prompt only."""
-    if run.group.rewound:
-        return next(one for one in runs if one.group is run.group.inside), "", False
-    others = [one for one in runs if one is not run and not one.group.rewound]
-    for find in (_by_agent, _by_place):
-        for other in others:
-            if call := find(run, other):
-                return other, call, False
-    for other in others:
-        if call := _by_prompt(run, other):
-            return other, call, True
-    return runs[0], "", False
+def _reaches(run: _Run, done: set[int]) -> bool:
+    """Whether the runs above ``run`` end at one that has none, or is done; those that began each other do not."""
+    seen = {id(run)}
+    above = run.above
+    while above is not None and id(above) not in done:
+        if id(above) in seen:
+            return False
+        seen.add(id(above))
+        above = above.above
+    return True
 
 
-def _by_agent(run: _Run, other: _Run) -> str:
-    """The call whose result or progress names the sub-agent, or by whose id the sub-agent goes."""
-    call = other.agents.get(run.group.agent, run.group.agent)
-    return call if call in other.calls else ""
+class _Known:
+    """Where the call that began a sub-agent may be found: by the agent, by a line, by the prompt."""
 
+    def __init__(self, runs: Sequence[_Run]) -> None:
+        self.runs = {id(run.group): run for run in runs}
+        self.agents: dict[str, tuple[_Run, str]] = {}
+        self.lines: dict[str, tuple[_Run, Line]] = {}
+        self.prompts: dict[str, list[tuple[_Run, str]]] = {}
+        for run in runs:
+            if not run.group.rewound:
+                self._note(run)
 
-def _by_place(run: _Run, other: _Run) -> str:
-    """The call in the line that the sub-agent's first line follows."""
-    first = run.group.lines[0].follows
-    lines = (line for line in other.group.lines if first and line.id == first)
-    return next((text(call.get("id")) for line in lines for call in _calls(line)), "")
+    def _note(self, run: _Run) -> None:
+        for agent, call in [*run.agents.items(), *((call, call) for call in run.calls)]:
+            if call in run.calls:
+                self.agents.setdefault(agent, (run, call))
+        for line in run.group.lines:
+            if line.kind == ASSISTANT and line.id:
+                self.lines.setdefault(line.id, (run, line))
+        for label, use in run.uses.items():
+            if use.name in _SPAWNS and (words := text(_arguments(use).get("prompt"))):
+                self.prompts.setdefault(words, []).append((run, label))
 
-
-def _by_prompt(run: _Run, other: _Run) -> str:
-    """The call that has the sub-agent's first words as its prompt."""
-    words = next((text_of(one.content) for one in run.told.said if one.role == "user"), "")
-    spawning = ((label, call) for label, call in other.uses.items() if call.name in _SPAWNS and label in other.calls)
-    return next((label for label, call in spawning if words and text(_arguments(call).get("prompt")) == words), "")
+    def begun(self, run: _Run, session: _Run) -> tuple[_Run, str, bool]:
+        """The run and the call that began ``run``, and whether that was found by its prompt only."""
+        if run.group.rewound:
+            return self.runs[id(run.group.inside)], "", False
+        if (found := self.agents.get(run.group.agent)) and found[0] is not run:
+            return *found, False
+        if (placed := self.lines.get(run.group.lines[0].follows)) and placed[0] is not run:
+            return placed[0], next((text(call.get("id")) for call in _calls(placed[1])), ""), False
+        words = next((text_of(one.content) for one in run.told.said if one.role == "user"), "")
+        for other, label in self.prompts.get(words, ()):
+            if other is not run and label in other.calls:
+                return other, label, True
+        return session, "", False
 
 
 def _arguments(call: ToolUse) -> Mapping[str, Json]:
@@ -204,13 +225,13 @@ def _calls(line: Line) -> list[Mapping[str, Json]]:
     return [one for one in blocks if isinstance(one, dict) and one.get("type") == "tool_use"]
 
 
-def _link(run: _Run, runs: Sequence[_Run]) -> None:
+def _link(run: _Run, session: _Run, known: _Known) -> None:
     """Find the run that began this one, and the call, which begins no other."""
-    if run is runs[0]:
+    if run is session:
         if any(line.aside for line in run.group.lines):
             run.trace.lacks(OTHER_FILE)
         return
-    run.above, label, guessed = _begun(run, runs)
+    run.above, label, guessed = known.begun(run, session)
     if run.group.rewound:
         return
     use, run.call = run.above.uses.get(label), run.above.calls.pop(label, 0)

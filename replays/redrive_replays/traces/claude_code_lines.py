@@ -8,7 +8,7 @@ from typing import Final
 
 from redrive_events import Json
 from redrive_replays.traces.anthropic_messages import RESULT, blocks_in
-from redrive_replays.traces.reading import Entry
+from redrive_replays.traces.lines import Entry
 
 TALK: Final = frozenset({"user", "assistant"})
 # What else is written into a session and is known to be no message.
@@ -27,43 +27,31 @@ _LOCAL: Final = ("<command-", "<local-command-", "<bash-")
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """One line of a session; ``index`` is its place in the file."""
+    """One line of a session: its place in the file, what it says it is, its own name, and the line that it follows.
+
+    ``agent`` is the sub-agent that it is of, as far as it says so.
+    """
 
     index: int
     value: Mapping[str, Json]
     line: int = 0
     offset: int = 0
+    kind: str = field(init=False)
+    id: str = field(init=False)
+    follows: str = field(init=False)
+    session: str = field(init=False)
+    agent: str = field(init=False)
+    message: Mapping[str, Json] = field(init=False)
 
-    @property
-    def kind(self) -> str:
-        """What it says it is."""
-        return text(self.value.get("type"))
-
-    @property
-    def message(self) -> Mapping[str, Json]:
-        """The message it holds."""
-        message = self.value.get("message")
-        return message if isinstance(message, dict) else {}
-
-    @property
-    def id(self) -> str:
-        """Its own name, by which later lines say what they follow."""
-        return text(self.value.get("uuid"))
-
-    @property
-    def follows(self) -> str:
-        """The line that it follows; empty for a first one."""
-        return text(self.value.get("parentUuid"))
-
-    @property
-    def session(self) -> str:
-        """The session it says it is of."""
-        return text(self.value.get("sessionId") or self.value.get("session_id"))
-
-    @property
-    def agent(self) -> str:
-        """The sub-agent that it is of, as far as it says so."""
-        return text(self.value.get("agentId") or self.value.get("parent_tool_use_id"))
+    def __post_init__(self) -> None:
+        value = self.value
+        self.kind = text(value.get("type"))
+        self.id = text(value.get("uuid"))
+        self.follows = text(value.get("parentUuid"))
+        self.session = text(value.get("sessionId") or value.get("session_id"))
+        self.agent = text(value.get("agentId") or value.get("parent_tool_use_id"))
+        message = value.get("message")
+        self.message = message if isinstance(message, dict) else {}
 
     @property
     def aside(self) -> bool:
@@ -198,31 +186,36 @@ def _agents(lines: Sequence[Line]) -> Iterator[Group]:
 
 def _rewound(group: Group) -> list[Group]:
     """Take out of ``group`` what was said and then taken back: somebody spoke again from an earlier place."""
-    places = {line.id: index for index, line in enumerate(group.lines) if line.id}
+    above = {line.id: line.follows for line in group.lines if line.id}
     talked: set[str] = set()
-    gone: set[int] = set()
+    kept: list[Line] = []
+    places: dict[str, int] = {}
     branches: list[Group] = []
-    for index, line in enumerate(group.lines):
-        if not line.talk:
-            continue
-        fork = places.get(line.follows, index) if line.follows in talked and line.prompt else index
-        if fork < index and group.lines[fork].value.get("isMeta") is not True:
-            fallen = [one for one in _below(group.lines[fork + 1 : index], line.follows) if one.index not in gone]
-            if any(one.talk for one in fallen):
-                before = [one for one in group.lines[:index] if one.index < fallen[0].index and one.index not in gone]
-                branches.append(Group(fallen, group.agent, group, before, rewound=True))
-                gone |= {one.index for one in fallen}
-        _mark(line, talked, group.lines, places)
-    group.lines = [line for line in group.lines if line.index not in gone]
+    for line in group.lines:
+        if line.talk:
+            fork = places.get(line.follows) if line.follows in talked and line.prompt else None
+            if fork is not None and kept[fork].value.get("isMeta") is not True:
+                fallen = _below(kept[fork + 1 :], line.follows)
+                if any(one.talk for one in fallen):
+                    before = kept[: kept.index(fallen[0], fork)]
+                    branches.append(Group(fallen, group.agent, group, before, rewound=True))
+                    gone = {id(one) for one in fallen}
+                    kept[fork + 1 :] = [one for one in kept[fork + 1 :] if id(one) not in gone]
+                    places |= {one.id: at for at, one in enumerate(kept[fork + 1 :], fork + 1) if one.id}
+            _mark(line, talked, above)
+        if line.id:
+            places[line.id] = len(kept)
+        kept.append(line)
+    group.lines = kept
     return branches
 
 
-def _mark(line: Line, talked: set[str], lines: Sequence[Line], places: Mapping[str, int]) -> None:
+def _mark(line: Line, talked: set[str], above: Mapping[str, str]) -> None:
     """Note of each line above ``line`` that somebody spoke below it."""
-    above = line.follows
-    while above and above not in talked:
-        talked.add(above)
-        above = lines[places[above]].follows if above in places else ""
+    place = line.follows
+    while place and place not in talked:
+        talked.add(place)
+        place = above.get(place, "")
 
 
 def _below(lines: Sequence[Line], place: str) -> list[Line]:
