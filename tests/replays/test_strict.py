@@ -131,10 +131,10 @@ def begun(length: int) -> int:
     ("length", "open_"),
     [
         pytest.param(1, (), id="nobody has taken it up"),
-        pytest.param(3, ((3, "ModelAsked"),), id="the model is asked"),
-        pytest.param(9, ((8, "ToolCalled"), (9, "ToolCalled")), id="two tools are at work"),
-        pytest.param(12, ((8, "ToolCalled"),), id="one has answered"),
-        pytest.param(24, ((24, "ToolCalled"),), id="a write is open"),
+        pytest.param(3, ((3, "model_asked"),), id="the model is asked"),
+        pytest.param(9, ((8, "tool_called"), (9, "tool_called")), id="two tools are at work"),
+        pytest.param(12, ((8, "tool_called"),), id="one has answered"),
+        pytest.param(24, ((24, "tool_called"),), id="a write is open"),
     ],
 )
 def test_an_unfinished_replay_lists_what_is_open(length: int, open_: tuple[tuple[int, str], ...]) -> None:
