@@ -156,6 +156,26 @@ def test_requests_that_say_what_is_new_are_put_behind_each_other() -> None:
         assert replay(recording_of(log, run)).same
 
 
+def test_a_conversation_that_is_kept_at_the_provider() -> None:
+    """Its requests stand behind each other by its id; what came before the first, nobody can say. Costs are kept."""
+    output = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]}]
+    lines = [
+        {
+            "request": {"model": "baker-2", "input": words, "conversation": "conv_1"},
+            "response": {"id": label, "object": "response", "output": output, "conversation": {"id": "conv_1"}},
+            "cost": 0.25,
+        }
+        for label, words in (("r1", "Open?"), ("r2", "Sure?"))
+    ]
+    log = MemoryLog()
+    report = import_bytes("\n".join(map(json.dumps, lines)).encode(), "kept", log)
+    (run,) = report.runs
+    assert [one.response_id for one in events(log, run, ModelReplied)] == ["r1", "r2"]
+    assert [one.cost_micros for one in events(log, run, ModelReplied)] == [250_000, 250_000]
+    assert report.grades == {"full": 1}
+    assert report.missing["whether something was said before in the conversation"] == 1
+
+
 def test_repeated_ids_and_missing_halves() -> None:
     """A result closes the oldest open call with its id; what is only referred to, and is not there, is told."""
     log, report = imported(HERE / "items.json")

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from redrive_events import BadInput, Json
 from redrive_replays.traces.anthropic_messages import are_own, are_turns, is_turn, said_of
 from redrive_replays.traces.anthropic_replies import answer_of, meta_of, reply_of
+from redrive_replays.traces.chat_replies import micros
 from redrive_replays.traces.conversation import NO_TIMES, retell
-from redrive_replays.traces.exchanges import Answer, Exchange, Kin, at, conversations, entries_of, leave_out
-from redrive_replays.traces.reading import Entry, Material
+from redrive_replays.traces.exchanges import (
+    Answer,
+    Exchange,
+    Kin,
+    at,
+    conversations,
+    entries_of,
+    exchanges_of,
+    leave_out,
+)
+from redrive_replays.traces.lines import Entry
+from redrive_replays.traces.reading import Material
 from redrive_replays.traces.trace import ASSISTANT, NO_META, Meta, Remark, Said, Trace
 
 # Where a request stands, and where the response to it.
@@ -53,14 +64,10 @@ def read(material: Material) -> Iterator[Trace]:
     entries = entries_of(material, are_turns)
     if _is_stream(material):
         entries = [Entry(0, [entry.value for entry in material.entries])]
-    exchanges = [found(entry) for entry in entries]
-    if not any(exchanges):
+    if all(found(entry) is None for entry in entries):
         yield _one_message_a_line(material, entries)
         return
-    for entry, exchange in zip(entries, exchanges, strict=True):
-        if exchange is None:
-            leave_out(material, entry, "no Anthropic messages")
-    for exchange in conversations((one for one in exchanges if one is not None), KIN):
+    for exchange in conversations(exchanges_of(material, entries, found, "no Anthropic messages"), KIN):
         try:
             yield trace_of(exchange)
         except BadInput as error:
@@ -73,7 +80,7 @@ def _is_stream(material: Material) -> bool:
     return material.lined and isinstance(first, dict) and first.get("type") == "message_start"
 
 
-def _one_message_a_line(material: Material, entries: list[Entry]) -> Trace:
+def _one_message_a_line(material: Material, entries: Sequence[Entry]) -> Trace:
     trace = Trace(missing={NO_TIMES: 1})
     said: list[Said] = []
     read = 0
@@ -159,7 +166,10 @@ def _plain(value: Json) -> Json:
 
 
 def _earlier(exchange: Exchange) -> dict[int, Meta]:
-    return {len(exchange.messages): meta_of(exchange.response)} if exchange.response else {}
+    if exchange.response is None:
+        return {}
+    cost = micros(exchange.around.get("cost"))
+    return {len(exchange.messages): meta_of(exchange.response)._replace(cost_micros=cost)}
 
 
 KIN: Final = Kin(replies=lambda turn: turn.get("role") == ASSISTANT, meta_of=_earlier, plain=_plain)
@@ -199,4 +209,6 @@ def _said(exchange: Exchange) -> Iterator[Said]:
         except BadInput as error:
             raise BadInput(f"message {index}: {error.problem}") from error
     if exchange.response is not None:
-        yield reply_of(exchange.response)
+        reply = reply_of(exchange.response)
+        reply.meta = reply.meta._replace(cost_micros=micros(exchange.around.get("cost")))
+        yield reply

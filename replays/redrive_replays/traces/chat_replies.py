@@ -41,9 +41,14 @@ def reply_of(completion: Mapping[str, Json], *, cost: Json = None) -> Said | Non
         finish=_text(choice.get("finish_reason")),
         model=_text(completion.get("model")),
         response_id=_text(completion.get("id")),
-        cost_micros=round(cost * 1_000_000) if isinstance(cost, int | float) and 0 < cost < 1_000_000 else 0,
+        cost_micros=micros(cost),
     )
     return said_of({**message, "role": ASSISTANT}, meta)
+
+
+def micros(cost: Json) -> int:
+    """A cost in millionths, 0 where none is told."""
+    return round(cost * 1_000_000) if isinstance(cost, int | float) and 0 < cost < 1_000_000 else 0
 
 
 def usage_of(usage: Json) -> Usage | None:

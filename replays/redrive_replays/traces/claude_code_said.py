@@ -9,6 +9,7 @@ from typing import Final
 from redrive_events import BadInput, Json, ToolUse, blocks_of
 from redrive_replays.traces.anthropic_messages import said_of
 from redrive_replays.traces.anthropic_replies import meta_of, rest_of
+from redrive_replays.traces.chat_replies import micros
 from redrive_replays.traces.claude_code_lines import BESIDE, Line, text
 from redrive_replays.traces.times import Moment, moment
 from redrive_replays.traces.trace import ASSISTANT, Said, Trace
@@ -116,7 +117,7 @@ class Told:
             before = self.said[-1]  # without an id, what stands right behind is of the same response
         if before is None:
             said.at, said.extras = at and at.at, extras
-            said.meta = said.meta._replace(cost_micros=_micros(line.value.get("costUSD")))
+            said.meta = said.meta._replace(cost_micros=micros(line.value.get("costUSD")))
             self.said.append(said)
             self.replies |= {name: said for name in (label or request,) if name}
             return
@@ -163,10 +164,6 @@ def _join(before: Said, said: Said, extras: Mapping[str, Json]) -> None:
     )
     lines = before.extras.get("lines")
     before.extras = {**before.extras, "lines": [*(lines if isinstance(lines, list) else ()), dict(extras)]}
-
-
-def _micros(cost: Json) -> int:
-    return round(cost * 1_000_000) if isinstance(cost, int | float) and 0 < cost < 1_000_000 else 0
 
 
 def _cleared(heard: Sequence[Said]) -> bool:

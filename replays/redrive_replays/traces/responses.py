@@ -7,9 +7,20 @@ from dataclasses import replace
 from typing import Final
 
 from redrive_events import BadInput, Json
+from redrive_replays.traces.chat_replies import micros
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
-from redrive_replays.traces.exchanges import Answer, Exchange, Kin, at, conversations, entries_of, leave_out
-from redrive_replays.traces.reading import Entry, Material
+from redrive_replays.traces.exchanges import (
+    Answer,
+    Exchange,
+    Kin,
+    at,
+    conversations,
+    entries_of,
+    exchanges_of,
+    leave_out,
+)
+from redrive_replays.traces.lines import Entry
+from redrive_replays.traces.reading import Material
 from redrive_replays.traces.responses_items import are_items, content_of, is_item, is_own, is_replied, kind_of, said_of
 from redrive_replays.traces.responses_replies import answer_of, error_of, meta_of, reply_of
 from redrive_replays.traces.trace import Meta, Remark, Said, Trace
@@ -32,6 +43,7 @@ _TELLING: Final = frozenset(
 NO_REQUEST: Final = "the request (only its response was kept)"
 NO_BEFORE: Final = "what was said before (a response that is not in the file)"
 TIMES_OF_REPLIES: Final = "times (only responses have one)"
+MAYBE_BEFORE: Final = "whether something was said before in the conversation"
 CUT_REPLY: Final = "the end of a reply (its stream breaks off)"
 LOST_LINE: Final = "an item (its line could not be read)"
 GOES_ON: Final = "goes_on_from"
@@ -53,14 +65,10 @@ def read(material: Material) -> Iterator[Trace]:
     entries = entries_of(material, are_items)
     if _is_stream(material):
         entries = [Entry(0, [entry.value for entry in material.entries])]
-    exchanges = [found(entry) for entry in entries]
-    if not any(exchanges):
+    if all(found(entry) is None for entry in entries):
         yield _one_item_a_line(material, entries)
         return
-    for entry, exchange in zip(entries, exchanges, strict=True):
-        if exchange is None:
-            leave_out(material, entry, "no Responses items")
-    chained = _chained([one for one in exchanges if one is not None])
+    chained = _chained(list(exchanges_of(material, entries, found, "no Responses items")))
     for exchange in conversations(chained, KIN):
         try:
             yield trace_of(exchange)
@@ -74,7 +82,7 @@ def _is_stream(material: Material) -> bool:
     return material.lined and isinstance(first, dict) and kind_of(first).startswith("response.")
 
 
-def _one_item_a_line(material: Material, entries: list[Entry]) -> Trace:
+def _one_item_a_line(material: Material, entries: Sequence[Entry]) -> Trace:
     trace = Trace(missing={NO_TIMES: 1, NO_ERROR_FLAG: 1})
     items = [entry.value for entry in entries if is_item(entry.value)]
     for entry in entries:
@@ -200,7 +208,10 @@ def _id(exchange: Exchange) -> str:
 
 
 def _earlier(exchange: Exchange) -> dict[int, Meta]:
-    return {len(exchange.messages): meta_of(exchange.response)} if exchange.response else {}
+    if exchange.response is None:
+        return {}
+    cost = micros(exchange.around.get("cost"))
+    return {len(exchange.messages): meta_of(exchange.response)._replace(cost_micros=cost)}
 
 
 def _plain(item: Json) -> Json:
@@ -228,9 +239,10 @@ def trace_of(exchange: Exchange) -> Trace:
     if not exchange.messages:
         trace.grade = "model-only"
         trace.lacks(NO_REQUEST)
-    if GOES_ON in exchange.around:
-        trace.grade = "model-only"
-        trace.lacks(NO_BEFORE)
+    if label := exchange.around.get(GOES_ON):
+        # A conversation may begin with this request; a response was there before it.
+        trace.grade = trace.grade if label.startswith("conv") else "model-only"
+        trace.lacks(MAYBE_BEFORE if label.startswith("conv") else NO_BEFORE)
     if exchange.cut:
         trace.grade = "view-only"
         trace.lacks(CUT_REPLY)
@@ -263,6 +275,7 @@ def _said(exchange: Exchange, trace: Trace) -> Iterator[Said]:
     metas = {index - exchange.given: meta for index, meta in exchange.earlier.items()}
     yield from said_of(items[exchange.given :], metas)
     if exchange.response is not None and (reply := reply_of(exchange.response)) is not None:
+        reply.meta = reply.meta._replace(cost_micros=micros(exchange.around.get("cost")))
         yield reply
 
 
