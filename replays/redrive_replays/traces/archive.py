@@ -34,7 +34,7 @@ class Archive:
     def __init__(self, data: Bytes) -> None:
         self._data = data
         try:
-            with zipfile.ZipFile(io.BytesIO(data) if isinstance(data, bytes) else data) as found:
+            with zipfile.ZipFile(io.BytesIO(data) if isinstance(data, bytes) else data) as found:  # type: ignore[arg-type]
                 members = found.infolist()
         except (zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError, EOFError) as error:
             raise BadInput("a torn zip archive: its directory cannot be read") from error

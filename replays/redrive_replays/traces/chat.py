@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from redrive_events import BadInput, Json
@@ -10,8 +10,9 @@ from redrive_replays.traces.chat_exchanges import KIN, PARAMETERS, found
 from redrive_replays.traces.chat_messages import are_messages, said_of
 from redrive_replays.traces.chat_replies import reply_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
-from redrive_replays.traces.exchanges import Exchange, conversations, entries_of, leave_out
-from redrive_replays.traces.reading import Entry, Material
+from redrive_replays.traces.exchanges import Exchange, conversations, entries_of, exchanges_of, leave_out
+from redrive_replays.traces.lines import Entry
+from redrive_replays.traces.reading import Material
 from redrive_replays.traces.trace import Remark, Said, Trace
 
 LOST_LINE: Final = "a message (its line could not be read)"
@@ -30,21 +31,21 @@ def detect(material: Material) -> bool:
 def read(material: Material) -> Iterator[Trace]:
     """Each conversation of the file as a run."""
     entries = entries_of(material, are_messages)
-    exchanges = [found(entry.value, entry.index) for entry in entries]
-    if not any(exchanges):
+    if all(_found(entry) is None for entry in entries):
         yield _one_message_a_line(material, entries)
         return
-    for entry, exchange in zip(entries, exchanges, strict=True):
-        if exchange is None:
-            leave_out(material, entry, "no chat messages")
-    for exchange in conversations((one for one in exchanges if one is not None), KIN):
+    for exchange in conversations(exchanges_of(material, entries, _found, "no chat messages"), KIN):
         try:
             yield trace_of(exchange)
         except BadInput as error:
             leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
 
 
-def _one_message_a_line(material: Material, entries: list[Entry]) -> Trace:
+def _found(entry: Entry) -> Exchange | None:
+    return found(entry.value, entry.index)
+
+
+def _one_message_a_line(material: Material, entries: Sequence[Entry]) -> Trace:
     trace = Trace(missing={NO_TIMES: 1, NO_ERROR_FLAG: 1})
     said = []
     for entry in entries:

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from redrive_events import Json
-from redrive_replays.traces.reading import Entry
+from redrive_replays.traces.lines import Entry
 
 ENVELOPES: Final = frozenset(
     {

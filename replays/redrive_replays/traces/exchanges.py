@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from redrive_events import BadInput, Json, parse_json
-from redrive_replays.traces.reading import Diagnostic, Entry, Material
+from redrive_replays.traces.lines import Entry
+from redrive_replays.traces.reading import Diagnostic, Material
 from redrive_replays.traces.trace import Meta
 
 # So many conversations of a file of requests may go on side by side.
@@ -83,33 +84,32 @@ def _opened(value: Json) -> Json:
     return value
 
 
-def conversations(exchanges: Iterable[Exchange], kin: Kin) -> list[Exchange]:
-    """The last request of each conversation: a request repeats all that was said before it, so it stands for those."""
-    done: list[Exchange] = []
+def conversations(exchanges: Iterable[Exchange], kin: Kin) -> Iterator[Exchange]:
+    """The last request of each conversation: a request repeats all that was said before it, so it stands for those.
+
+    One that nothing went on from among the next `SIDE_BY_SIDE_MAX` is the last.
+    """
     going: list[tuple[Exchange, list[Json]]] = []
     for exchange in exchanges:
-        if not exchange.is_request:
-            done.append(exchange)
-            continue
-        plain = [kin.plain(message) for message in exchange.messages]
-        before = next((one for one in reversed(going) if _goes_on(one[1], exchange, plain, kin)), None)
+        plain = [kin.plain(message) for message in exchange.messages] if exchange.is_request else []
+        before = next((one for one in reversed(going) if plain and _goes_on(one[1], exchange, plain, kin)), None)
         if before is not None:
             exchange.entry, exchange.requests = before[0].entry, before[0].requests + 1
             exchange.earlier = {**before[0].earlier, **kin.meta_of(before[0])}
             going.remove(before)
-            done.remove(before[0])
-        done.append(exchange)
-        going = [*going[-SIDE_BY_SIDE_MAX:], (exchange, plain)]
-    return sorted(done, key=lambda one: one.entry)
+        if len(going) > SIDE_BY_SIDE_MAX:
+            yield going.pop(0)[0]
+        going.append((exchange, plain))
+    yield from sorted((exchange for exchange, _ in going), key=lambda one: one.entry)
 
 
 def _goes_on(before: list[Json], after: Exchange, plain: list[Json], kin: Kin) -> bool:
     """Whether ``after`` asks with the messages of ``before``, and its reply."""
     length = len(before)
-    return len(plain) > length and kin.replies(after.messages[length]) and plain[:length] == before
+    return 0 < length < len(plain) and kin.replies(after.messages[length]) and plain[:length] == before
 
 
-def entries_of(material: Material, are_one: Callable[[Json], bool]) -> list[Entry]:
+def entries_of(material: Material, are_one: Callable[[Json], bool]) -> Sequence[Entry]:
     """The values of the file; those of a list that is not one conversation are its own."""
     value = material.entries[0].value
     if material.lined:
@@ -119,6 +119,18 @@ def entries_of(material: Material, are_one: Callable[[Json], bool]) -> list[Entr
     elif not isinstance(value, list) or are_one(value):
         return material.entries
     return [Entry(index, one) for index, one in enumerate(value)]
+
+
+def exchanges_of(
+    material: Material, entries: Sequence[Entry], found: Callable[[Entry], Exchange | None], lacking: str
+) -> Iterator[Exchange]:
+    """The exchanges in a file, one after the other; an entry that is none is left out, as ``lacking`` says."""
+    for entry in entries:
+        exchange = found(entry)
+        if exchange is None:
+            leave_out(material, entry, lacking)
+        else:
+            yield exchange
 
 
 def leave_out(material: Material, entry: Entry, problem: str) -> None:

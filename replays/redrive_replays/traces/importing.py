@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import gc
+import hashlib
+import mmap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 
 from redrive_events import NOTES, BadInput, Batch, EventLog, Lineage, is_portable
-from redrive_replays.traces.reading import Material, read_bytes
+from redrive_replays.traces.reading import LARGE_BYTES, Material, read_bytes, read_mapped
 from redrive_replays.traces.recordings import import_recording
 from redrive_replays.traces.records import records_of, run_id_of
 from redrive_replays.traces.report import FileReport, Progress
@@ -37,19 +43,30 @@ def import_file(path: str | PathLike[str], log: EventLog, *, progress: Progress 
         BadInput: the file cannot be read, holds no trace that is known, or no run.
     """
     path = Path(path)
-    data = _bytes(path)
-    if is_portable(data[:TOLD_BY]):
-        return import_recording(path, log, progress)
-    return import_bytes(data, str(path), log, progress=progress)
+    with _opened(path) as file:
+        if is_portable(file.read(TOLD_BY)):
+            return import_recording(path, log, progress)
+        if file.tell() < TOLD_BY or path.stat().st_size <= LARGE_BYTES:
+            file.seek(0)
+            return import_bytes(file.read(), str(path), log, progress=progress)
+        file.seek(0)
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _imported(lambda: read_mapped(data, str(path), sha256), str(path), log, progress)
 
 
 def import_bytes(data: bytes, name: str, log: EventLog, *, progress: Progress | None = None) -> FileReport:
     """Import a file's content; ``name`` is what it is called in messages. Raises as `import_file` does."""
+    return _imported(lambda: read_bytes(data, name), name, log, progress)
+
+
+def _imported(read: Callable[[], Material], name: str, log: EventLog, progress: Progress | None) -> FileReport:
     try:
-        material = read_bytes(data, name)
-        importer = importer_of(material)
-        report = FileReport(name, importer.name)
-        log.append_all(_batches(material, importer, report, log, progress))
+        with _uncollected():
+            material = read()
+            importer = importer_of(material)
+            report = FileReport(name, importer.name)
+            log.append_all(_batches(material, importer, report, log, progress))
     except RecursionError as error:
         raise BadInput("nested too deeply", place=name) from error
     except BadInput as error:
@@ -58,16 +75,29 @@ def import_bytes(data: bytes, name: str, log: EventLog, *, progress: Progress | 
     return report
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """What is read and written here refers to nothing in a circle, so looking for circles would only cost time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _batches(
     material: Material, importer: Importer, report: FileReport, log: EventLog, progress: Progress | None
 ) -> Iterator[Batch]:
-    traces = list(importer.read(material))
-    if not traces:
+    traces = importer.read(material)
+    begun = list(islice(traces, 2))
+    if not begun:
         lost = f": {material.diagnostics[0]}" if material.diagnostics else ""
         raise BadInput(f"no run in this {importer.name} file{lost}", place=material.name)
-    several = len(traces) > 1 or traces[0].entry > 0 or material.lined
+    several = len(begun) > 1 or begun[0].entry > 0 or material.lined
     ids: dict[int, str] = {}
-    for done, trace in enumerate(traces, start=1):
+    for done, trace in enumerate(chain(begun, traces), start=1):
         run_id = run_id_of(importer.name, material.sha256, trace.entry if several else None)
         parent = Lineage(run_id=ids[trace.parent[0]], call=trace.parent[1]) if trace.parent else None
         if parent and parent.call:
@@ -85,10 +115,14 @@ def _batches(
             progress(material.name, done)
 
 
-def _bytes(path: Path) -> bytes:
+@contextmanager
+def _opened(path: Path) -> Iterator[BufferedReader]:
     try:
         if path.is_dir():
             raise BadInput("is a directory; give the files in it", place=str(path))
-        return path.read_bytes()
+        if path.exists() and not path.is_file():
+            raise BadInput("is no file, but a device or a pipe", place=str(path))
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror or type(error).__name__}", place=str(path)) from error

@@ -7,14 +7,19 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from mmap import mmap
 from typing import NamedTuple
 
 from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.archive import MAGIC, Archive
 from redrive_replays.traces.javascript import printed
+from redrive_replays.traces.lines import Bytes, Entry, Lines, split
 from redrive_replays.traces.otlp_protobuf import requests_of
+
+# Of a file of lines beyond this size only the places of the lines are kept.
+LARGE_BYTES = 32 << 20
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -36,16 +41,6 @@ class Diagnostic(NamedTuple):
         return f"line {self.line} (byte {self.offset}): {self.problem}" if self.line else self.problem
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A JSON value of the file: the whole document, or a line of it. ``index`` counts from 0, torn lines included."""
-
-    index: int
-    value: Json
-    line: int = 0
-    offset: int = 0
-
-
 @dataclass(slots=True)
 class Material:
     """What a file holds: one entry (a document) or several (lines); ``lost`` is how many lines cannot be read.
@@ -56,7 +51,7 @@ class Material:
     name: str
     sha256: str
     size_bytes: int
-    entries: list[Entry] = field(default_factory=list)
+    entries: Sequence[Entry] = field(default_factory=list)
     lined: bool = False
     lost: int = 0
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -77,17 +72,34 @@ def read_bytes(data: bytes, name: str) -> Material:
     if not bare:
         raise BadInput("the file is empty", place=name)
     if bare.startswith(_EVENTS):
-        material.entries.append(Entry(0, bare.decode(errors="replace")))
+        material.entries = [Entry(0, bare.decode(errors="replace"))]
         return material
     if bare.startswith(MAGIC):
         material.archive = Archive(data)
-        material.entries.append(Entry(0, None))
+        material.entries = [Entry(0, None)]
         return material
     try:
-        material.entries.append(Entry(0, parse_json(bare)))
+        material.entries = [Entry(0, parse_json(bare))]
     except BadInput as error:
         _lines_or_lenient(data, start, material, error)
     return material
+
+
+def read_mapped(data: mmap, name: str, sha256: str) -> Material:
+    """A large file of lines, or an archive, with little of it in memory at a time; any other is read whole.
+
+    Raises as `read_bytes` does.
+    """
+    material = Material(name, sha256, len(data))
+    if data[:4] in MAGIC:
+        material.archive = Archive(data)
+        material.entries = [Entry(0, None)]
+        return material
+    _, _, begin, end = next(split(data), (0, 0, 0, 0))
+    if _line(data[begin:end]) is not None and (lines := _lines(data, 0, material)) is not None:
+        material.lined, material.entries = True, lines
+        return material
+    return read_bytes(data[:], name)
 
 
 def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadInput) -> None:
@@ -105,7 +117,7 @@ def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadI
         begun = data.lstrip()[:1] in (b"{", b"[")
         raise BadInput(_torn(problem) if begun else "not JSON", place=material.name) from problem
     value, notes = read
-    material.entries.append(Entry(0, value))
+    material.entries = [Entry(0, value)]
     material.diagnostics += map(Diagnostic, notes)
 
 
@@ -118,24 +130,30 @@ def _torn(problem: BadInput) -> str:
     return f"a torn JSON document: it breaks at byte {where[1]}"
 
 
-def _lines(data: bytes, start: int, material: Material) -> list[Entry] | None:
+def _lines(data: Bytes, start: int, material: Material) -> Sequence[Entry] | None:
     """The lines that hold an object each; None if this is no file of lines."""
+    large = Lines(data, _value) if len(data) > LARGE_BYTES else None
     found: list[Entry] = []
-    firsts: list[bool] = []
-    for index, (number, offset, line) in enumerate(split(data, start)):
-        read = _line(line)
-        firsts.append(read is not None)
+    count, first = 0, False
+    for index, (number, offset, begin, end) in enumerate(split(data, start)):
+        count = index + 1
+        read = _line(data[begin:end])
+        first = first or (index == 0 and read is not None)
         if read is None:
             material.diagnostics.append(Diagnostic("not a JSON object, left out", number, offset))
             continue
         value, notes = read
-        found.append(Entry(index, value, number, offset))
+        if large is None:
+            found.append(Entry(index, value, number, offset))
+        else:
+            large.add(index, number, offset, begin, end)
         material.diagnostics += (Diagnostic(note, number, offset) for note in notes)
-    material.lost = len(firsts) - len(found)
+    entries = found if large is None else large
+    material.lost = count - len(entries)
     # In a document of many lines that is torn, few lines are objects, and the first is none.
-    if len(firsts) < 2 or not found or not (firsts[0] or len(found) > material.lost):
+    if count < 2 or not entries or not (first or len(entries) > material.lost):
         return None
-    return found
+    return entries
 
 
 def _one_behind_another(data: bytes, start: int, material: Material) -> list[Entry] | None:
@@ -210,13 +228,9 @@ def _read_protobuf(data: bytes, material: Material) -> bool:
     return True
 
 
-def split(data: bytes, start: int = 0) -> Iterator[tuple[int, int, bytes]]:
-    """The lines that are not blank: number, offset of the first byte, bytes without the line's end."""
-    offset = start
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if line.strip():
-            yield number, offset, line.removesuffix(b"\r")
-        offset += len(line) + 1
+def _value(line: bytes) -> Json:
+    read = _line(line)
+    return read[0] if read else None
 
 
 def _line(line: bytes) -> tuple[Json, list[str]] | None:
