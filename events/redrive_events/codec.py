@@ -15,7 +15,8 @@ from redrive_events.record import Record
 _encoder = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder(Record)
 _json = msgspec.json.Decoder()
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+# What msgspec raises on bytes that are not what they should be.
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 # `{"at":"2026-01-01T00:00:00` is the beginning of every line: the keys are sorted, and `at` is the first.
 _SECONDS_END = len('{"at":"2026-01-01T00:00:00')
@@ -30,12 +31,13 @@ def canonical(value: object) -> bytes:
     """
     try:
         line = _encoder.encode(value)
+        # msgspec writes NaN and Infinity as null without a word, so where a null stands the value is looked at again.
+        finite = b"null" not in line or _finite(msgspec.to_builtins(value))
     except UnicodeEncodeError as error:
         raise BadInput("a lone surrogate is no text") from error
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadInput("not plain JSON data") from error
-    # msgspec writes NaN and Infinity as null without a word, so where a null stands the value is looked at again.
-    if b"null" in line and not _finite(msgspec.to_builtins(value)):
+    if not finite:
         raise BadInput("NaN and Infinity are no JSON numbers")
     return line
 
@@ -65,7 +67,7 @@ def decode(line: bytes, *, run_id: str = "", position: int = 0) -> Record:
     """
     try:
         return _decoder.decode(line)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise UnknownEvent(str(error), run_id=run_id, position=position) from error
 
 
@@ -88,7 +90,7 @@ def decode_page(run_id: str, lines: Sequence[bytes], *, after: int) -> Iterable[
     read = _decoder.decode
     try:
         return [read(line) for line in lines]
-    except _UNREADABLE:
+    except UNREADABLE:
         return decode_all(run_id, enumerate(lines, start=after + 1))
 
 
@@ -121,8 +123,14 @@ def arguments_of(raw: str) -> Json:
 
 
 def _finite(plain: object) -> bool:
-    if isinstance(plain, float):
-        return math.isfinite(plain)
-    if isinstance(plain, dict):
-        return all(map(_finite, plain.values()))
-    return not isinstance(plain, list | tuple) or all(map(_finite, plain))
+    """Whether all numbers are finite; by a list and not by recursion, so that it goes as deep as JSON is read."""
+    waiting = [plain]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, float) and not math.isfinite(one):
+            return False
+        if isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, list | tuple):
+            waiting += one
+    return True

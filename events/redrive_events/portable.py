@@ -13,7 +13,7 @@ from typing import IO, Annotated, NamedTuple
 import msgspec
 
 from redrive_events.chain import START, checked, link
-from redrive_events.codec import decode_page, encode
+from redrive_events.codec import UNREADABLE, decode_page, encode
 from redrive_events.errors import BadInput, BrokenChain, NewerFormat, NoSuchRun
 from redrive_events.log import Batch, EventLog, Head, StoredLine
 from redrive_events.record import NOTES, check_run_id
@@ -196,7 +196,7 @@ class Portable:
                 raise NewerFormat(problem, place=str(self.path))
             told = msgspec.json.decode(line, type=_Header).runs
             heads = tuple(Head(check_run_id(one.run_id), one.position, bytes.fromhex(one.digest)) for one in told)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             raise self._bad("the header cannot be read", 1) from error
         if len({head.run_id for head in heads}) < len(heads):
             raise self._bad("the header names a run twice", 1)
@@ -215,7 +215,7 @@ def _place(line: bytes, run_id: str, position: int) -> _Place | None:
     whole = line.removesuffix(b"\n")
     place = None
     if whole.startswith(b'{"d":"') and whole[_HEX.stop : _RECORD.start] == b'","r":' and whole.endswith(b"}"):
-        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        with suppress(*UNREADABLE):
             place = _read_place(whole[_RECORD])
     if place is None and whole == line:
         return None

@@ -286,3 +286,13 @@ def test_fewer_lines_than_the_head_says_are_too_few(run: list[Record]) -> None:
         with pytest.raises(BrokenChain, match=f"missing, {len(lines)} records were written") as caught:
             list(checked("run-1", lines[:size], head=head))
         assert caught.value.position == size + 1
+
+
+def test_what_is_nested_deeply_is_spelled_or_refused() -> None:
+    """As deep as JSON is read it is spelled, with a null in it or not; deeper it is bad input and no crash."""
+    deep = parse_json("[" * 600 + "null" + "]" * 600)
+    assert canonical(deep) == b"[" * 600 + b"null" + b"]" * 600
+    for _ in range(5_000):
+        deep = [deep]
+    with pytest.raises(BadInput):
+        canonical(deep)
