@@ -87,7 +87,10 @@ async def _attempt(work: partial[object]) -> tuple[object, BaseException | None]
         value, raised = await _in_thread(work)
         if raised is None and inspect.isawaitable(value):
             return await value, None
-    except Exception as error:  # noqa: BLE001 - a tool may raise anything
+    except anyio.get_cancelled_exc_class() as error:
+        await lowlevel.checkpoint_if_cancelled()  # raises if it was cancelled; else the tool's own work was
+        return None, error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool may raise anything
         return None, error
     return value, raised
 

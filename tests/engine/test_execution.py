@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import subprocess
 import sys
@@ -353,3 +354,16 @@ def test_the_authority_says_what_became_of_a_write(answer: object, found: tuple[
 def test_without_a_reconcile_it_is_unknown() -> None:
     """Nobody was asked."""
     assert anyio.run(ask_reconcile, pay, CALL) == ("unknown", None)
+
+
+@pytest.mark.parametrize("raised", [asyncio.CancelledError, SystemExit])
+def test_an_async_tool_that_gives_itself_up_has_failed(raised: type[BaseException]) -> None:
+    """Nobody cancelled it, and nobody asked the worker to end: it is a failure of the tool as any other."""
+
+    @tool(effect="read")
+    async def look() -> str:
+        """Look."""
+        raise raised
+
+    outcome = anyio.run(execute, look, CALL)
+    assert (outcome.status, outcome.content) == ("error", f"look failed: {raised.__name__}")
