@@ -16,11 +16,21 @@ def agent_named(spec: str) -> Agent:
     """
     try:
         return load_agent(spec)
-    except RedriveError:
+    except (RedriveError, KeyboardInterrupt):
         raise
-    except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = (
-            f"{error.filename}:{error.lineno}" if isinstance(error, SyntaxError) else f"{last.filename}:{last.lineno}"
-        )
-        raise BadInput(f"{type(error).__name__}: {error} ({place})", place=spec) from error
+    except BaseException as error:  # a module may even leave the program
+        raise BadInput(f"{_told(error)} ({_place(error)})", place=spec) from error
+
+
+def _told(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - its own text may fail, too
+        return type(error).__name__
+
+
+def _place(error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{last.filename}:{last.lineno}"

@@ -76,7 +76,7 @@ class Choice:
             BadInput: it is a file, and no recording.
         """
         file = Path(name)
-        if file.is_file() and (not RUN_ID.fullmatch(name) or not self._in_log(name)):
+        if _is_file(file) and (not RUN_ID.fullmatch(name) or not self._in_log(name)):
             return list(_in_file(file))
         head = self.log.head(name)
         if head.position:
@@ -106,6 +106,13 @@ class Choice:
             some = ", ".join(one.run_id for one in found[:CANDIDATES_MAX]) or "none"
             raise NoSuchRun(f"one run is wanted, and it holds {len(found)}: {some}", place=name)
         return found[0]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # too long a name for any file
+        return False
 
 
 def _in_file(path: Path) -> Iterator[Chosen]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib
 import io
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from typer import Typer
 
 GENERAL = ("--help", "-h", "--version")
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 FINE, FOUND, REFUSED, NO_REPLAY, INTERRUPTED = 0, 1, 2, 3, 130
 
 # What each verb is for, so that the list of them is shown without loading any; the rest of its help is with the verb.
@@ -65,6 +67,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except _ours() as error:
+        return _told(error)
+    except OSError as error:
+        if error.errno not in NO_ROOM or error.filename:
+            raise
+        _close_stdout()  # what could not be written is not tried again
         return _told(error)
     return code
 
@@ -130,6 +137,8 @@ def _told(error: Exception) -> int:
     from redrive_projections import one_line
 
     words = str(error)
+    if isinstance(error, OSError):
+        words = f"what it says cannot be written: {(error.strerror or '').lower()}"
     if isinstance(error, typer.TyperException):
         words = error.format_message().replace(": Value error, ", ": ")  # pydantic's own words before a choice's
     print(f"redrive: {one_line(words, 1000)}", file=sys.stderr)
@@ -140,6 +149,9 @@ def _told(error: Exception) -> int:
 
 def _speak_utf8() -> None:
     """One encoding for what is said, whatever the surroundings claim; what it cannot spell is shown escaped."""
+    # A stream that was closed before the start is none at all.
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

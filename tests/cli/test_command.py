@@ -123,3 +123,30 @@ def test_nothing_is_coloured_in_a_pipe(incident: str) -> None:
     said = subprocess.run([*REDRIVE, "show", incident], check=True, env=environment, capture_output=True)
     assert b"\x1b" not in said.stdout
     assert said.stderr == b""
+
+
+@pytest.mark.parametrize("said", ["--help", "runs", "export openai-chat"])
+def test_a_full_disk_behind_stdout_is_one_line(incident: str, folder: Path, said: str) -> None:
+    """What cannot be written is no traceback, neither at once nor when the interpreter ends."""
+    if not Path("/dev/full").exists():
+        pytest.skip("no device that is always full")
+    with Path("/dev/full").open("wb") as full:
+        line = [*REDRIVE, *said.split()]
+        done = subprocess.run(line, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    words = "redrive: what it says cannot be written: no space left on device\n"
+    assert (done.returncode, done.stderr) == (2, words)
+
+
+@pytest.mark.parametrize("said", ["--help", "runs"])
+def test_a_closed_stdout_is_nobody_who_reads(incident: str, folder: Path, said: str) -> None:
+    """As if it were a pipe whose reader has gone."""
+    line = f"{sys.executable} -m redrive {said} >&-"
+    done = subprocess.run(["sh", "-c", line], cwd=folder, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_name_too_long_for_a_file_is_no_run(redrive: Redrive, incident: str) -> None:
+    """The file system refuses to look for it, and so there is none."""
+    said = redrive("show", "x" * 5_000)
+    assert said.code == 2
+    assert said.err.startswith("redrive: run 'xxx")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,18 @@ def test_a_place_that_is_none_is_told_in_one_line(redrive: Redrive, incident: st
     """Exit code 2."""
     said = redrive("export", incident, "-o", "no/such/folder.jsonl")
     assert said == (2, "", "redrive: no/such/folder.jsonl: no such file or directory\n")
+
+
+def test_into_a_pipe_is_written_and_a_link_is_followed(redrive: Redrive, incident: str, folder: Path) -> None:
+    """Neither is replaced by a file: as the superuser, that would take away a device."""
+    os.mkfifo(folder / "pipe")
+    (folder / "link").symlink_to("behind")
+    reader = subprocess.Popen(["cat", "pipe"], cwd=folder, stdout=subprocess.PIPE)
+    try:
+        assert redrive("export", incident, "-o", folder / "pipe").code == 0
+        assert (folder / "pipe").is_fifo()
+        assert redrive("export", incident, "-o", folder / "link").code == 0
+        assert (folder / "link").is_symlink()
+        assert reader.communicate(timeout=60)[0] == (folder / "behind").read_bytes()
+    finally:
+        reader.kill()

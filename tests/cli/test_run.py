@@ -146,3 +146,28 @@ def test_the_scenario_of_the_login_redirect(redrive: Redrive, monkeypatch: pytes
     assert said.code == 0
     assert "'return_to'" in said.out
     assert "'next_path'" in said.out
+
+
+WRONG = """
+import sys
+
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+def leaves():
+    sys.exit(0)
+
+def mute():
+    raise Mute
+"""
+
+
+@pytest.mark.parametrize(("attribute", "words"), [("leaves", "SystemExit: 0 ("), ("mute", "Mute (")])
+def test_an_agent_that_cannot_be_loaded_is_one_line(redrive: Redrive, folder: Path, attribute: str, words: str) -> None:
+    """Also where its code leaves the program, or raises what has no text."""
+    (folder / "wrong_agents.py").write_text(WRONG, encoding="utf-8")
+    said = redrive("run", f"wrong_agents:{attribute}", "--goal", "x")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith(f"redrive: wrong_agents:{attribute}: {words}")
+    assert said.err.count("\n") == 1

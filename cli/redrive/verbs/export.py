@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -38,9 +39,17 @@ def export(
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of ``path`` once all of it is written; for its owner alone, as a log is."""
+    """A file that takes the place of ``path`` once all of it is written; for its owner alone, as a log is.
+
+    What a link leads to is replaced, not the link; into a pipe or a device is written, since none may take its place.
+    """
     part = None
     try:
+        path = Path(os.path.realpath(path)) if path.is_symlink() else path
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            with path.open("wb") as device:
+                yield device
+            return
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             part = Path(file.name)
             yield file
