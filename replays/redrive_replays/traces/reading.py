@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.archive import MAGIC, Archive
+from redrive_replays.traces.compressed import COMPRESSED, unpacked
 from redrive_replays.traces.javascript import printed
 from redrive_replays.traces.lines import Bytes, Entry, Lines, split
 from redrive_replays.traces.otlp_protobuf import requests_of
@@ -65,6 +66,9 @@ def read_bytes(data: bytes, name: str) -> Material:
         BadInput: empty, no JSON, or a document that breaks off.
     """
     material = Material(name, hashlib.sha256(data).hexdigest(), len(data))
+    if data.startswith(COMPRESSED):
+        data, notes = unpacked(data, name)
+        material.diagnostics += map(Diagnostic, notes)
     if _read_protobuf(data, material):
         return material
     data, start = _as_utf8(data)
