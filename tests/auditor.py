@@ -431,12 +431,22 @@ class Consequences:
         for event, follows in pairwise(events):
             if isinstance(event, DecisionMade) and event.kind == "finish":
                 own = isinstance(follows, StopDecided) and follows.status in {"succeeded", "finished"}
-                assert own or isinstance(follows, FinishRefused), "a finish is accepted or refused"
+                later = isinstance(follows, ModelAsked | StopDecided) and self._unread(events)
+                assert own or later or isinstance(follows, FinishRefused), "a finish is accepted, refused or put off"
         if not self.stopped and not stops:
             for index, event in enumerate(events):
                 assert not self._must_stop(event), event
                 assert not self._must_retry(event) or isinstance(events[index + 1], ToolCalled)
         self.stopped |= bool(stops)
+
+    def _unread(self, events: list[Event]) -> bool:
+        """Whether somebody spoke after the request that this append answers."""
+        for event in reversed(self.events[: -len(events)]):
+            if isinstance(event, ModelAsked):
+                return False
+            if isinstance(event, MessageReceived) and event.content:
+                return True
+        return False
 
     def _must_stop(self, event: Event) -> bool:
         quotas = self.terms.quotas

@@ -59,7 +59,8 @@ def write(log: EventLog, program: Program, s: RunState, happened: Happened) -> R
         except StaleAppend:
             # The batch was folded into this state, so it is thrown away: nothing is ever merged.
             s = fold(log.read(s.run_id))
-            if s.epoch != epoch:
+            event = happened.event
+            if s.epoch != (event.epoch - 1 if isinstance(event, LeaseGranted) else epoch):
                 raise LeaseHeld(s.run_id, worker=s.worker, until=happened.at) from None
             if s.end is not None or (happened.cause and happened.cause not in s.requests):
                 return s

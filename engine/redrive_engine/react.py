@@ -23,7 +23,6 @@ from redrive_events import (
     FactCommitted,
     FinishRefused,
     LeaseGranted,
-    MessageReceived,
     ModelAsked,
     ModelFailed,
     ModelReplied,
@@ -67,7 +66,7 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
     if type(event) in STRANGERS or s.end is not None:
         return
     for signal in s.hearing:
-        yield from heard(program, s, signal)
+        yield from heard(s, signal)
     yield from overdue(program, s)
     match event:
         case ModelReplied() if s.running:
@@ -85,18 +84,10 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
     yield from onward(program, s)
 
 
-def heard(program: Program, s: RunState, signal: Event) -> Follows:
-    """A stranger's signal takes effect."""
-    if not s.running:
-        return
-    match signal:
-        case CancelRequested():
-            yield StopDecided(status="cancelled", reason=signal.reason or f"cancelled by {signal.by}")
-        case MessageReceived(last=True):
-            lacking = missing(program.terms.done, s.facts)
-            yield StopDecided(status="failed", reason=f"not done: {', '.join(lacking)}") if lacking else done(program)
-        case _:
-            pass  # other words are read with the next request
+def heard(s: RunState, signal: Event) -> Follows:
+    """A stranger's signal takes effect: words with the next request, a cancellation at once."""
+    if s.running and isinstance(signal, CancelRequested):
+        yield StopDecided(status="cancelled", reason=signal.reason or f"cancelled by {signal.by}")
 
 
 def overdue(program: Program, s: RunState) -> Follows:
@@ -117,16 +108,22 @@ def replied(program: Program, s: RunState, event: ModelReplied) -> Follows:
         yield from called(program, s, decision)
     elif program.terms.dialogue:
         yield DecisionMade(kind="ask", summary=decision.summary)
-        if not s.waiting:  # nobody has spoken meanwhile
+        if not s.waiting and not s.last_word:  # nobody has spoken meanwhile
             yield PersonAsked()
     else:
         answer, dropped = decision.answer, decision.dropped
         yield DecisionMade(kind="finish", summary=decision.summary, answer=answer, dropped=dropped)
-        lacking = missing(program.terms.done, s.facts)
-        if lacking:
-            yield FinishRefused(missing=lacking, text=f"Not done yet. Still to be established: {', '.join(lacking)}.")
-        else:
-            yield done(program)
+        if not s.waiting:  # else words came meanwhile, and the model reads them first
+            yield from finished(program, s)
+
+
+def finished(program: Program, s: RunState) -> Follows:
+    """The model wants to end the run: it may, once the criteria hold."""
+    lacking = missing(program.terms.done, s.facts)
+    if lacking:
+        yield FinishRefused(missing=lacking, text=f"Not done yet. Still to be established: {', '.join(lacking)}.")
+    else:
+        yield done(program)
 
 
 def called(program: Program, s: RunState, decision: Decision) -> Follows:
@@ -237,15 +234,24 @@ def taken_up(s: RunState) -> Follows:
 
 def onward(program: Program, s: RunState) -> Follows:
     """What to ask next, or the end: nothing new is asked after a stop, and nothing ends while something is open."""
-    if s.running and not s.requests:
+    if s.requests:
+        return
+    if s.running:
         over = exhausted(program.terms.budget, s)
-        if over:
+        if s.last_word:
+            yield closed(program, s)
+        elif over:
             yield StopDecided(status="exhausted", reason=over, dimension=over)
-    if s.stop is None:
-        if not s.requests:
+        else:
             yield asked(program, s)
-    elif not s.requests:
+    if s.stop is not None:
         yield ended(program, s, s.stop)
+
+
+def closed(program: Program, s: RunState) -> StopDecided:
+    """The end after the person's last word: what is open has been answered, and the criteria say how it ended."""
+    lacking = missing(program.terms.done, s.facts)
+    return StopDecided(status="failed", reason=f"not done: {', '.join(lacking)}") if lacking else done(program)
 
 
 def asked(program: Program, s: RunState) -> ModelAsked:

@@ -107,6 +107,7 @@ def _started(state: RunState, event: RunStarted, position: int) -> None:
 
 def _message(state: RunState, event: MessageReceived, position: int) -> None:
     state.unheard.append(event)
+    state.last_word = state.last_word or event.last
     for asked in [place for place, request in state.requests.items() if type(request) is PersonAsked]:
         del state.requests[asked]
     if event.content:

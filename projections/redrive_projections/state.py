@@ -83,6 +83,7 @@ class RunState(msgspec.Struct):
     asked: list[Message] = []
     unheard: list[Event] = []
     hearing: list[Event] = []
+    last_word: bool = False
     steps: int = 0
     tokens: int = 0
     tool_calls: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from redrive_engine import Agent, Program, permissive, registered
+from redrive_engine import RULES, Agent, Program, permissive, registered
 from redrive_engine.policy import Policy, RulesPolicy
 from redrive_events import CannotReplay, RunStarted
 
@@ -19,6 +19,8 @@ def program_for(started: RunStarted, *, agent: Agent | None = None, policy: Poli
         CannotReplay: there is no program for this run.
         BadInput: the policy or the registry cannot be read.
     """
+    if started.rules > RULES:
+        raise CannotReplay(f"recorded under rules {started.rules}, and this program knows up to {RULES}")
     found = agent or registered(started.agent)
     if found is not None:
         program = found.program

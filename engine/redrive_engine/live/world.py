@@ -34,7 +34,7 @@ from redrive_events import (
     SignalsHeard,
     ToolCalled,
 )
-from redrive_projections import RunState
+from redrive_projections import RunState, fold
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,7 @@ class LiveWorld:
             while (wait := (held.until - now()).total_seconds()) > -0.1:
                 await anyio.sleep(wait + 0.11)
             self._hold(state.run_id, worker)
+            state = fold(self._log.read(state.run_id))  # its holder may have gone on until then
         return Happened(lease_of(state, worker, self._program), self._clock())
 
     async def answer(self, waiting: Waiting) -> Happened:
