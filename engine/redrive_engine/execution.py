@@ -10,13 +10,13 @@ import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import anyio
 from anyio import from_thread, lowlevel
 
 from redrive_engine.tools import Call, Landed, NotLanded, Observed, Tool, ToolError
-from redrive_events import BadInput, Json, canonical
+from redrive_events import BadInput, canonical, mended
 
 # How far back a cut looks for the beginning of what is read as one character.
 CLUSTER_CHARS_MAX = 32
@@ -123,11 +123,11 @@ def _returned(tool: Tool, value: object) -> Outcome:
         value = value.value
     if isinstance(value, str):
         return _outcome(tool, "ok", str.__str__(value), source=source)
-    value = _whole(value)
+    value = mended(value)
     if not _finite(tool.result.dump_python(value, warnings=False)):  # as JSON it may be null without a word
         raise BadInput("NaN and Infinity are no JSON numbers")
     plain = tool.result.dump_python(value, mode="json", warnings=False)
-    return _outcome(tool, "ok", canonical(_whole(plain)).decode(), media_type="application/json", source=source)
+    return _outcome(tool, "ok", canonical(mended(plain)).decode(), media_type="application/json", source=source)
 
 
 def _finite(value: object) -> bool:
@@ -146,7 +146,7 @@ def _outcome(
     media_type: str = "text/plain",
     source: str | None = None,
 ) -> Outcome:
-    text = _whole(text)
+    text = mended(text)
     size = len(text.encode())
     kept = cut_text(text, tool.declaration.output_max_bytes)
     return Outcome(
@@ -193,14 +193,3 @@ def _flag_halves_before(text: str, end: int) -> int:
     while start and _is_flag_half(text[start - 1]):
         start -= 1
     return end - start
-
-
-def _whole(value: Any) -> Json:
-    """Plain data without lone surrogates, which no UTF-8 can carry: each becomes the sign for a broken character."""
-    if type(value) is str:
-        return value if value.isascii() else value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if type(value) is dict:
-        return {_whole(key): _whole(one) for key, one in value.items()}
-    if type(value) is list:
-        return [_whole(one) for one in value]
-    return value

@@ -16,7 +16,7 @@ from pydantic.errors import PydanticUserError
 
 from redrive_engine.misfits import misfits
 from redrive_engine.tools import Call, Tool
-from redrive_events import BadInput, Content, Json, canonical, parse_json, text_of
+from redrive_events import BadInput, Content, Json, canonical, mended, parse_json, text_of
 from redrive_projections import same
 
 Facts: TypeAlias = Mapping[str, Json]
@@ -72,10 +72,10 @@ class Verifier:
         try:
             seen = self._seen(text_of(content), media_type)
             found = seen if isinstance(seen, Refused) else self.run(call, seen, MappingProxyType(dict(facts)))
-        except Exception as error:  # noqa: BLE001 - what a verifier cannot judge is not accepted
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what a verifier cannot judge is not accepted
             return Refused(f"verifier raised {type(error).__name__}")
         if isinstance(found, Refused):
-            return found
+            return Refused(mended(found.reason), mended(found.text))
         if not isinstance(found, Mapping):
             return Refused(f"verifier gave no facts but {type(found).__name__}")
         return self._committed(found, facts)

@@ -1,7 +1,17 @@
 """What can happen in a run, its bytes, and the append-only log that keeps it."""
 
 from redrive_events.chain import START, checked, link
-from redrive_events.codec import arguments_of, canonical, decode, decode_all, decode_page, digest, encode, parse_json
+from redrive_events.codec import (
+    arguments_of,
+    canonical,
+    decode,
+    decode_all,
+    decode_page,
+    digest,
+    encode,
+    mended,
+    parse_json,
+)
 from redrive_events.content import (
     Block,
     Content,
@@ -193,6 +203,7 @@ __all__ = [
     "is_portable",
     "link",
     "load_portable",
+    "mended",
     "parse_json",
     "text_of",
     "write_portable",

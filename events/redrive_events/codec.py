@@ -99,6 +99,17 @@ def time_of(line: bytes) -> str:
     return line[_TIME].decode("ascii")
 
 
+def mended(value: Json) -> Json:
+    """Plain data without lone surrogates, which no UTF-8 can carry: each becomes the sign for a broken character."""
+    if type(value) is str:
+        return value if value.isascii() else value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if type(value) is dict:
+        return {mended(key): mended(one) for key, one in value.items()}
+    if type(value) is list or type(value) is tuple:
+        return [mended(one) for one in value]
+    return value
+
+
 def parse_json(text: str | bytes) -> Json:
     """Plain data from JSON text.
 

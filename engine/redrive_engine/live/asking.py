@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from redrive_engine.execution import ask_reconcile, execute
 from redrive_engine.models import Model, ModelRequest, ModelTrouble
 from redrive_engine.program import Program
@@ -14,10 +16,12 @@ from redrive_events import (
     EffectReconciled,
     ModelAsked,
     ModelFailed,
+    ModelReplied,
     ObservationReceived,
     ReconcileAsked,
     Request,
     ToolCalled,
+    mended,
 )
 from redrive_projections import request_digest
 
@@ -55,9 +59,16 @@ async def _ask_model(request: ModelAsked, waiting: Waiting, program: Program, mo
         parameters=request.parameters,
     )
     try:
-        return await model.ask(question)
+        return _recordable(await model.ask(question))
     except ModelTrouble as trouble:
         return ModelFailed(kind=trouble.kind, retryable=trouble.retryable)
+
+
+def _recordable(reply: ModelReplied) -> ModelReplied:
+    """The reply as a log can hold it: half a character (a stream cut in two) becomes the sign for a broken one."""
+    if not isinstance(reply, ModelReplied):
+        raise TypeError(f"a model answers with a ModelReplied, not with {type(reply).__name__}")
+    return msgspec.convert(mended(msgspec.to_builtins(reply)), ModelReplied)
 
 
 async def _ask_tool(request: ToolCalled, waiting: Waiting, tools: Mapping[str, Tool]) -> Answer:
