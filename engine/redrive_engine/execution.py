@@ -37,8 +37,8 @@ class Outcome:
     source: str = ""
 
 
-async def execute(tool: Tool, call: Call) -> Outcome:
-    """Run the function on typed arguments, once.
+async def execute(tool: Tool, call: Call, running: set[object] | None = None) -> Outcome:
+    """Run the function on typed arguments, once; ``running`` is not empty as long as anything of it runs.
 
     A tool that raises anything but `ToolError` has failed if it only reads; if it writes, nobody knows whether it
     acted. A library's own text never gets in. Limits of time are the caller's: it cancels, and a function that is not
@@ -51,7 +51,7 @@ async def execute(tool: Tool, call: Call) -> Outcome:
         return _outcome(tool, "error", f"{declared.name}: {error.problem}")
     if tool.arguments.wants_call:
         by_name["call"] = call
-    value, raised = await _attempt(partial(tool.run, *by_position, **by_name))
+    value, raised = await _attempt(partial(tool.run, *by_position, **by_name), set() if running is None else running)
     if raised is None:
         try:
             return _returned(tool, value)
@@ -68,7 +68,7 @@ async def ask_reconcile(tool: Tool, call: Call) -> tuple[Literal["landed", "not_
     """What the authority says became of ``call``; if it landed, with what would have been observed."""
     if tool.reconciler is None:
         return "unknown", None
-    found, _ = await _attempt(partial(tool.reconciler, call))
+    found, _ = await _attempt(partial(tool.reconciler, call), set())
     if isinstance(found, NotLanded):
         return "not_landed", None
     if isinstance(found, Landed):
@@ -79,12 +79,14 @@ async def ask_reconcile(tool: Tool, call: Call) -> tuple[Literal["landed", "not_
     return "unknown", None
 
 
-async def _attempt(work: partial[object]) -> tuple[object, BaseException | None]:
+async def _attempt(work: partial[object], running: set[object]) -> tuple[object, BaseException | None]:
     """What ``work`` returned, or what it raised."""
+    task = object()
+    running.add(task)
     try:
         if inspect.iscoroutinefunction(work.func):
             return await cast("Awaitable[object]", work()), None
-        value, raised = await _in_thread(work)
+        value, raised = await _in_thread(work, running)
         if raised is None and inspect.isawaitable(value):
             return await value, None
     except anyio.get_cancelled_exc_class() as error:
@@ -92,12 +94,15 @@ async def _attempt(work: partial[object]) -> tuple[object, BaseException | None]
         return None, error
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool may raise anything
         return None, error
+    finally:
+        running.discard(task)
     return value, raised
 
 
-async def _in_thread(work: Callable[[], object]) -> tuple[object, BaseException | None]:
+async def _in_thread(work: Callable[[], object], running: set[object]) -> tuple[object, BaseException | None]:
     """Run ``work`` in a daemon thread of its own: nobody waits for one that was abandoned, not even at exit."""
     token, over = lowlevel.current_token(), anyio.Event()
+    running.add(over)
     came: list[tuple[object, BaseException | None]] = []
 
     def run() -> None:
@@ -105,6 +110,7 @@ async def _in_thread(work: Callable[[], object]) -> tuple[object, BaseException 
             came.append((work(), None))
         except BaseException as error:  # noqa: BLE001 - nor may it end the worker, with SystemExit for one
             came.append((None, error))
+        running.discard(over)
         try:
             from_thread.run_sync(over.set, token=token)
         except RuntimeError:  # the loop has ended, so nobody waits

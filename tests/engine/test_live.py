@@ -6,6 +6,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ import anyio
 import msgspec
 import pytest
 
+from redrive_engine.agent import Agent
+from redrive_engine.contract import Contract
 from redrive_engine.drive import lease_of, write
 from redrive_engine.live.world import Patience
-from redrive_engine.models import ModelRequest, ModelTrouble, reply, use
+from redrive_engine.models import ModelRequest, ModelTrouble, ScriptedModel, reply, use
 from redrive_engine.signals import cancel, say
-from redrive_engine.tools import Call
+from redrive_engine.tools import Call, Landed, NotLanded, tool
 from redrive_engine.world import Happened
 from redrive_events import (
     DeadlinePassed,
@@ -120,6 +123,28 @@ def test_a_write_that_did_not_land_is_tried_again_with_the_same_key() -> None:
     assert (desk.started, list(desk.paid.values())) == (["pay 1", "pay 2"], [5])
     assert {getattr(one, "key", "") for one in events(log, ToolCalled)} == set(desk.paid)
     assert len(desk.requests) == 2
+
+
+def test_an_attempt_that_still_runs_is_waited_for_before_another_is_made() -> None:
+    """It was given up, but its thread goes on and lands: that it had not yet was true, and no reason to pay again."""
+    asked, free, started = [], threading.Event(), []
+
+    @tool(effect="write", timeout="300ms")
+    def pay(cents: int, *, call: Call) -> int:
+        """Pay."""
+        started.append(call.attempt)
+        free.wait()
+        return cents
+
+    @pay.reconcile
+    def was_paid(call: Call) -> Landed[int] | NotLanded:
+        asked.append(free.is_set())
+        free.set()
+        return Landed(5) if asked[-1] else NotLanded()
+
+    agent = Agent("desk", "1", Contract(), tools=[pay], model=ScriptedModel(PAY))
+    assert agent.run("Buy tea", log=MemoryLog()).status == "finished"
+    assert (started, asked) == ([1], [False, True])
 
 
 def test_a_write_that_nobody_can_speak_for_goes_to_a_person() -> None:

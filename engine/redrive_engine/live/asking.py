@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import anyio
 import msgspec
 
 from redrive_engine.execution import ask_reconcile, execute
@@ -25,6 +26,9 @@ from redrive_events import (
 )
 from redrive_projections import request_digest
 
+# How long between two looks at whether an abandoned attempt still runs.
+LOOK_S = 0.01
+
 # What the model is told of an effect that was not observed.
 UNSETTLED = {
     "landed": "This took effect.",
@@ -33,15 +37,25 @@ UNSETTLED = {
 }
 
 
-async def ask(request: Request, waiting: Waiting, program: Program, tools: Mapping[str, Tool], model: Model) -> Answer:
-    """The answer to ``request``; a tool's or model's failure is an answer too."""
+async def ask(
+    request: Request,
+    waiting: Waiting,
+    program: Program,
+    tools: Mapping[str, Tool],
+    model: Model,
+    running: Mapping[int, set[object]],
+) -> Answer:
+    """The answer to ``request``; a tool's or model's failure is an answer too.
+
+    ``running`` holds, by call, what of it still runs in this process, also if nobody waits for it any more.
+    """
     match request:
         case ModelAsked():
             return await _ask_model(request, waiting, program, model)
         case ToolCalled():
-            return await _ask_tool(request, waiting, tools)
+            return await _ask_tool(request, waiting, tools, running[request.call])
         case ReconcileAsked():
-            return await _reconcile(request, waiting, tools)
+            return await _settled(request, waiting, tools, running[request.call])
         case _:
             raise ValueError(f"{type(request).__name__} is not asked of a model or tool")
 
@@ -71,11 +85,13 @@ def _recordable(reply: ModelReplied) -> ModelReplied:
     return msgspec.convert(mended(msgspec.to_builtins(reply)), ModelReplied)
 
 
-async def _ask_tool(request: ToolCalled, waiting: Waiting, tools: Mapping[str, Tool]) -> Answer:
+async def _ask_tool(
+    request: ToolCalled, waiting: Waiting, tools: Mapping[str, Tool], running: set[object]
+) -> ObservationReceived:
     tool = tools.get(request.tool)
     if tool is None:  # the agent that takes the run up may have fewer tools than the one that began it
         return ObservationReceived(call=request.call, status="error", content=f"There is no {request.tool} any more.")
-    outcome = await execute(tool, _call(request.call, waiting))
+    outcome = await execute(tool, _call(request.call, waiting), running)
     return ObservationReceived(
         call=request.call,
         status=outcome.status,
@@ -87,7 +103,20 @@ async def _ask_tool(request: ToolCalled, waiting: Waiting, tools: Mapping[str, T
     )
 
 
-async def _reconcile(request: ReconcileAsked, waiting: Waiting, tools: Mapping[str, Tool]) -> Answer:
+async def _settled(
+    request: ReconcileAsked, waiting: Waiting, tools: Mapping[str, Tool], running: set[object]
+) -> EffectReconciled:
+    """What the authority says; that it did not happen only once nothing of the attempt runs that could still land."""
+    while True:
+        acting = bool(running)
+        answer = await _reconcile(request, waiting, tools)
+        if answer.outcome != "not_landed" or not acting:
+            return answer
+        while running:
+            await anyio.sleep(LOOK_S)
+
+
+async def _reconcile(request: ReconcileAsked, waiting: Waiting, tools: Mapping[str, Tool]) -> EffectReconciled:
     tool = tools.get(waiting.calls[request.call].tool)
     outcome, seen = ("unknown", None) if tool is None else await ask_reconcile(tool, _call(request.call, waiting))
     if seen is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -74,6 +75,7 @@ class LiveWorld:
         self._clock = clock  # of the run's own time; what is really waited for goes by `now`
         self._flights: dict[int, _Flight] = {}
         self._answers: dict[int, Answer] = {}
+        self._running: defaultdict[int, set[object]] = defaultdict(set)
         self._lease: tuple[str, str, datetime] | None = None
         self._landed: anyio.Event
         self._group: TaskGroup
@@ -179,7 +181,7 @@ class LiveWorld:
 
     async def _fly(self, position: int, flight: _Flight, waiting: Waiting) -> None:
         with flight.scope:
-            answer = await ask(flight.request, waiting, self._program, self._tools, self._model)
+            answer = await ask(flight.request, waiting, self._program, self._tools, self._model, self._running)
             if self._flights.get(position) is flight:  # else it was given up, and comes too late
                 self._answers[position] = answer
                 self._landed.set()
