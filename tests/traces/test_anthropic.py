@@ -25,7 +25,7 @@ from redrive_events import (
 from redrive_projections import fold, status
 from redrive_replays import recording_of, replay
 from redrive_replays.traces import FileReport, import_bytes, import_file
-from redrive_replays.traces.anthropic_replies import answer_of
+from redrive_replays.traces.anthropic.replies import answer_of
 from tests.traces.anthropic_words import retold
 from tests.traces.oracle import check
 

@@ -26,7 +26,7 @@ from redrive_events import (
 from redrive_projections import fold, status
 from redrive_replays import recording_of, replay
 from redrive_replays.traces import FileReport, import_bytes, import_file
-from redrive_replays.traces.responses_replies import answer_of
+from redrive_replays.traces.responses.replies import answer_of
 from tests.traces.oracle import check
 
 HERE = Path(__file__).parent.parent / "fixtures" / "traces" / "openai-responses"

@@ -16,7 +16,7 @@ from redrive_events import AnnotationMade, BadInput, MemoryLog, ObservationRecei
 from redrive_projections import fold, status
 from redrive_replays import recording_of, replay
 from redrive_replays.traces import FileReport, import_file
-from redrive_replays.traces.chat_replies import completion_of
+from redrive_replays.traces.chat.replies import completion_of
 from tests.traces.oracle import check
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"

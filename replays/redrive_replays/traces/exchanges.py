@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.lines import Entry
-from redrive_replays.traces.reading import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material
 from redrive_replays.traces.trace import Meta
 
 # So many conversations of a file of requests may go on side by side.

@@ -13,7 +13,8 @@ from os import PathLike
 from pathlib import Path
 
 from redrive_events import NOTES, BadInput, Batch, EventLog, Lineage, is_portable
-from redrive_replays.traces.reading import LARGE_BYTES, Material, read_bytes, read_mapped
+from redrive_replays.traces.material import Material
+from redrive_replays.traces.reading import LARGE_BYTES, read_bytes, read_mapped
 from redrive_replays.traces.recordings import import_recording
 from redrive_replays.traces.records import records_of, run_id_of
 from redrive_replays.traces.report import FileReport, Progress

@@ -5,58 +5,28 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
-import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from mmap import mmap
-from typing import NamedTuple
 
 from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.archive import MAGIC, Archive
 from redrive_replays.traces.compressed import COMPRESSED, unpacked
 from redrive_replays.traces.javascript import printed
+from redrive_replays.traces.lenient import lenient, whole
 from redrive_replays.traces.lines import Bytes, Entry, Lines, split
-from redrive_replays.traces.otlp_protobuf import requests_of
+from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.otel.protobuf import requests_of
 
 # Of a file of lines beyond this size only the places of the lines are kept.
 LARGE_BYTES = 32 << 20
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
 # Server-sent events, kept as text.
 _EVENTS = (b"event:", b"data:")
 # The next of several objects that follow one another; some put a comma between them.
 _OBJECT = re.compile(r"[\s,]*\{")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-class Diagnostic(NamedTuple):
-    """What could not be read as it stands; ``line`` counts from 1 (0: the whole file), ``offset`` is its first byte."""
-
-    problem: str
-    line: int = 0
-    offset: int = 0
-
-    def __str__(self) -> str:
-        return f"line {self.line} (byte {self.offset}): {self.problem}" if self.line else self.problem
-
-
-@dataclass(slots=True)
-class Material:
-    """What a file holds: one entry (a document) or several (lines); ``lost`` is how many lines cannot be read.
-
-    Of a zip archive, the one entry is empty, and ``archive`` has its members.
-    """
-
-    name: str
-    sha256: str
-    size_bytes: int
-    entries: Sequence[Entry] = field(default_factory=list)
-    lined: bool = False
-    lost: int = 0
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    archive: Archive | None = None
 
 
 def read_bytes(data: bytes, name: str) -> Material:
@@ -206,7 +176,7 @@ def _of_javascript(data: bytes, start: int, material: Material) -> list[Entry] |
         line += text.count("\n", at, one.begin)
         start, at = start + len(text[at : one.begin].encode()), one.begin
         notes: dict[str, None] = {}
-        found.append(Entry(len(found), _whole(one.value, notes), line, start))
+        found.append(Entry(len(found), whole(one.value, notes), line, start))
         if one.left_out:
             notes[f"{one.left_out} values that the console left out"] = None
         material.diagnostics += (Diagnostic(note, line, start) for note in notes)
@@ -244,47 +214,6 @@ def _line(line: bytes) -> tuple[Json, list[str]] | None:
         read = lenient(line) if line.lstrip()[:1] == b"{" else None
         return read if read is not None and isinstance(read[0], dict) else None
     return (value, []) if isinstance(value, dict) else None
-
-
-def lenient(data: bytes) -> tuple[Json, list[str]] | None:
-    """JSON as others write it (NaN, half surrogate pairs, raw control characters, stray bytes), made plain.
-
-    Each liberty is noted; None if it is no JSON even so.
-    """
-    notes: dict[str, None] = {}
-
-    def number(text: str) -> Json:
-        value = float(text)
-        return value if math.isfinite(value) else constant(text)
-
-    def constant(text: str) -> Json:
-        notes["NaN, Infinity or a number out of range: kept as text"] = None
-        return text
-
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        notes[f"not UTF-8 at byte {error.start}: replaced by U+FFFD"] = None
-        text = data.decode(errors="replace")
-    try:
-        value = json.loads(text, strict=False, parse_constant=constant, parse_float=number)
-        return _whole(value, notes), list(notes)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _whole(value: Json, notes: dict[str, None]) -> Json:
-    """``value`` without half surrogate pairs, which no UTF-8 has."""
-    if isinstance(value, str):
-        if not _HALF_PAIR.search(value):
-            return value
-        notes["half of a surrogate pair: replaced by U+FFFD"] = None
-        return _HALF_PAIR.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_whole(one, notes) for one in value]
-    if isinstance(value, dict):
-        return {_whole(key, notes): _whole(one, notes) for key, one in value.items()}
-    return value
 
 
 def _as_utf8(data: bytes) -> tuple[bytes, int]:

@@ -15,7 +15,7 @@ from redrive_events import (
     StaleAppend,
     UnknownEvent,
 )
-from redrive_replays.traces.reading import Diagnostic
+from redrive_replays.traces.material import Diagnostic
 from redrive_replays.traces.report import FileReport, Progress
 
 NAME = "redrive"

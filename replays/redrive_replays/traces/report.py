@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from redrive_events import AnnotationMade, Event, ObservationReceived, RunStarted, ToolCalled
-from redrive_replays.traces.reading import Diagnostic
+from redrive_replays.traces.material import Diagnostic
 from redrive_replays.traces.trace import Trace
 
 # The file, and how many of its runs are done.

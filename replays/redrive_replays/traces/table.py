@@ -7,21 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from redrive_events import BadInput
-from redrive_replays.traces import (
-    anthropic,
-    chat,
-    claude_code,
-    codex,
-    inspect_logs,
-    mini_swe_agent,
-    otel,
-    recordings,
-    responses,
-    swe_agent,
-    tau2,
-    tau_bench,
-)
-from redrive_replays.traces.reading import Material
+from redrive_replays.traces import anthropic, chat, claude_code, codex, inspect_logs, otel, recordings, responses
+from redrive_replays.traces.material import Material
+from redrive_replays.traces.swe import mini_swe_agent, swe_agent
+from redrive_replays.traces.tau import tau2, tau_bench
 from redrive_replays.traces.trace import Trace
 
 

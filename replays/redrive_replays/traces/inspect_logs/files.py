@@ -10,7 +10,8 @@ from typing import Final
 from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.archive import Archive
 from redrive_replays.traces.inspect_logs.samples import Evaluation, traces_of
-from redrive_replays.traces.reading import Diagnostic, Material, lenient
+from redrive_replays.traces.lenient import lenient
+from redrive_replays.traces.material import Diagnostic, Material
 from redrive_replays.traces.trace import Trace
 
 HEADER: Final = "header.json"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from redrive_events import Json, Usage
-from redrive_replays.traces.chat_exchanges import PARAMETERS
+from redrive_replays.traces.chat.exchanges import PARAMETERS
 from redrive_replays.traces.exchanges import SIDE_BY_SIDE_MAX
 from redrive_replays.traces.otel import gemini, names
 from redrive_replays.traces.otel.content import ATTRIBUTES_MAX, Words, tools_of, words_of

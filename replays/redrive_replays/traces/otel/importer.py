@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from redrive_events import BadInput, Json
+from redrive_replays.traces.material import Diagnostic, Material
 from redrive_replays.traces.otel import names
 from redrive_replays.traces.otel.containers import CONTAINERS, Container
 from redrive_replays.traces.otel.otlp import Record
 from redrive_replays.traces.otel.runs import Runs
 from redrive_replays.traces.otel.spans import Span
-from redrive_replays.traces.reading import Diagnostic, Material
 from redrive_replays.traces.trace import Trace
 
 EVAL_SET: Final = "ADK evaluation sets (refused: what is expected of an agent, not what one did)"

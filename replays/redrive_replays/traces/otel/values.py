@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from redrive_events import BadInput, Json, parse_json
-from redrive_replays.traces.reading import lenient
+from redrive_replays.traces.lenient import lenient
 
 _HEX: Final = re.compile(r"(?:[0-9a-f]{16}|[0-9a-f]{32})\Z")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

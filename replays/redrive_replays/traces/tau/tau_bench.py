@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from redrive_events import BadInput, Json
-from redrive_replays.traces.chat_messages import are_messages, said_of
+from redrive_replays.traces.chat.messages import are_messages, said_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
-from redrive_replays.traces.reading import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material
 from redrive_replays.traces.trace import Remark, Said, Trace
 
 STOP: Final = "###STOP###"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from redrive_events import BadInput, Json, Usage, parse_json
-from redrive_replays.traces.chat_messages import said_of
+from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.trace import ASSISTANT, Meta, Said
 
 _ADDED: Final = ("content", "reasoning_content", "reasoning", "refusal")

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from redrive_events import BadInput, Json
-from redrive_replays.traces.chat_exchanges import KIN, PARAMETERS, found
-from redrive_replays.traces.chat_messages import are_messages, said_of
-from redrive_replays.traces.chat_replies import reply_of
+from redrive_replays.traces.chat.exchanges import KIN, PARAMETERS, found
+from redrive_replays.traces.chat.messages import are_messages, said_of
+from redrive_replays.traces.chat.replies import reply_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
 from redrive_replays.traces.exchanges import Exchange, conversations, entries_of, exchanges_of, leave_out
 from redrive_replays.traces.lines import Entry
-from redrive_replays.traces.reading import Material
+from redrive_replays.traces.material import Material
 from redrive_replays.traces.trace import Remark, Said, Trace
 
 LOST_LINE: Final = "a message (its line could not be read)"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from redrive_events import BadInput, Json, Usage, parse_json
-from redrive_replays.traces.chat_replies import events_of, tokens_of
+from redrive_replays.traces.chat.replies import events_of, tokens_of
 from redrive_replays.traces.exchanges import Answer
-from redrive_replays.traces.responses_items import kind_of, replied
+from redrive_replays.traces.responses.items import kind_of, replied
 from redrive_replays.traces.times import moment
 from redrive_replays.traces.trace import Meta, Said
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from redrive_events import BadInput, Json, ToolUse, blocks_of, calls_of, parse_json, text_of
-from redrive_replays.traces.claude_code_lines import (
+from redrive_replays.traces.claude_code.lines import (
     Group,
     Line,
     groups_of,
@@ -17,9 +17,9 @@ from redrive_replays.traces.claude_code_lines import (
     sessions,
     text,
 )
-from redrive_replays.traces.claude_code_said import Told
+from redrive_replays.traces.claude_code.said import Told
 from redrive_replays.traces.conversation import retell
-from redrive_replays.traces.reading import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material
 from redrive_replays.traces.times import clock_of
 from redrive_replays.traces.trace import ASSISTANT, NO_META, RESULTS, Remark, Said, Trace
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from redrive_events import BadInput, Json
-from redrive_replays.traces.anthropic_messages import are_own, are_turns, is_turn, said_of
-from redrive_replays.traces.anthropic_replies import answer_of, meta_of, reply_of
-from redrive_replays.traces.chat_replies import micros
+from redrive_replays.traces.anthropic.messages import are_own, are_turns, is_turn, said_of
+from redrive_replays.traces.anthropic.replies import answer_of, meta_of, reply_of
+from redrive_replays.traces.chat.replies import micros
 from redrive_replays.traces.conversation import NO_TIMES, retell
 from redrive_replays.traces.exchanges import (
     Answer,
@@ -21,7 +21,7 @@ from redrive_replays.traces.exchanges import (
     leave_out,
 )
 from redrive_replays.traces.lines import Entry
-from redrive_replays.traces.reading import Material
+from redrive_replays.traces.material import Material
 from redrive_replays.traces.trace import ASSISTANT, NO_META, Meta, Remark, Said, Trace
 
 # Where a request stands, and where the response to it.

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from redrive_events import Json
-from redrive_replays.traces.codex_lines import SHOWN, Line, is_envelope, is_exec, is_head, item_of, line_of, text
-from redrive_replays.traces.codex_said import Told, given
+from redrive_replays.traces.codex.lines import SHOWN, Line, is_envelope, is_exec, is_head, item_of, line_of, text
+from redrive_replays.traces.codex.said import Told, given
 from redrive_replays.traces.conversation import NO_TIMES, retell
-from redrive_replays.traces.reading import Material
+from redrive_replays.traces.material import Material
 from redrive_replays.traces.times import Moment, clock_of, moment
 from redrive_replays.traces.trace import Remark, Said, Trace
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from redrive_events import BadInput, Json
 from redrive_replays.traces.conversation import retell
-from redrive_replays.traces.reading import Diagnostic, Material
-from redrive_replays.traces.tau2_messages import said_of
+from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.tau.tau2_messages import said_of
 from redrive_replays.traces.times import clock_of, moment
 from redrive_replays.traces.trace import Remark, Said, Trace
 

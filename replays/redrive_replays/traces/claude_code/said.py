@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from redrive_events import BadInput, Json, ToolUse, blocks_of
-from redrive_replays.traces.anthropic_messages import said_of
-from redrive_replays.traces.anthropic_replies import meta_of, rest_of
-from redrive_replays.traces.chat_replies import micros
-from redrive_replays.traces.claude_code_lines import BESIDE, Line, text
+from redrive_replays.traces.anthropic.messages import said_of
+from redrive_replays.traces.anthropic.replies import meta_of, rest_of
+from redrive_replays.traces.chat.replies import micros
+from redrive_replays.traces.claude_code.lines import BESIDE, Line, text
 from redrive_replays.traces.times import Moment, moment
 from redrive_replays.traces.trace import ASSISTANT, Said, Trace
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from redrive_events import Json
-from redrive_replays.traces.chat_messages import are_messages
-from redrive_replays.traces.chat_replies import completion_of, reply_of
+from redrive_replays.traces.chat.messages import are_messages
+from redrive_replays.traces.chat.replies import completion_of, reply_of
 from redrive_replays.traces.exchanges import Exchange, Kin, at
 from redrive_replays.traces.trace import ASSISTANT, Meta
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from redrive_events import BadInput, Json
-from redrive_replays.traces.chat_replies import micros
+from redrive_replays.traces.chat.replies import micros
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
 from redrive_replays.traces.exchanges import (
     Answer,
@@ -20,9 +20,9 @@ from redrive_replays.traces.exchanges import (
     leave_out,
 )
 from redrive_replays.traces.lines import Entry
-from redrive_replays.traces.reading import Material
-from redrive_replays.traces.responses_items import are_items, content_of, is_item, is_own, is_replied, kind_of, said_of
-from redrive_replays.traces.responses_replies import answer_of, error_of, meta_of, reply_of
+from redrive_replays.traces.material import Material
+from redrive_replays.traces.responses.items import are_items, content_of, is_item, is_own, is_replied, kind_of, said_of
+from redrive_replays.traces.responses.replies import answer_of, error_of, meta_of, reply_of
 from redrive_replays.traces.trace import Meta, Remark, Said, Trace
 
 # Where a request stands, and where the response to it.

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from redrive_events import BadInput, Json, parse_json, text_of
-from redrive_replays.traces.chat_messages import said_of
+from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
-from redrive_replays.traces.reading import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material
 from redrive_replays.traces.trace import ASSISTANT, Remark, Said, Trace
 
 NO_CALLS: Final = "calls as calls (actions stand in the replies' text, what came of them in the user's words)"

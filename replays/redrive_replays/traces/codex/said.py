@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from redrive_events import BadInput, Json, Usage, parse_json, text_of
-from redrive_replays.traces.codex_lines import EXEC, SHOWN, Line, item_of, items_of_exec, text
-from redrive_replays.traces.responses_items import Reply, heard, is_replied
-from redrive_replays.traces.responses_replies import usage_of
+from redrive_replays.traces.codex.lines import EXEC, SHOWN, Line, item_of, items_of_exec, text
+from redrive_replays.traces.responses.items import Reply, heard, is_replied
+from redrive_replays.traces.responses.replies import usage_of
 from redrive_replays.traces.times import Moment, moment
 from redrive_replays.traces.trace import Said, Trace
 

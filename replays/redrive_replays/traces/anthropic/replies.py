@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from redrive_events import BadInput, Json, Usage, parse_json
-from redrive_replays.traces.anthropic_messages import said_of
-from redrive_replays.traces.chat_replies import events_of, tokens_of
+from redrive_replays.traces.anthropic.messages import said_of
+from redrive_replays.traces.chat.replies import events_of, tokens_of
 from redrive_replays.traces.exchanges import Answer
 from redrive_replays.traces.trace import ASSISTANT, Meta, Said
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from redrive_events import BadInput, Json
-from redrive_replays.traces.chat_messages import said_of
-from redrive_replays.traces.chat_replies import completion_of, reply_of
+from redrive_replays.traces.chat.messages import said_of
+from redrive_replays.traces.chat.replies import completion_of, reply_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
-from redrive_replays.traces.reading import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material
 from redrive_replays.traces.times import Moment, clock_of, moment
 from redrive_replays.traces.trace import ASSISTANT, NO_META, RESULTS, Meta, Remark, Said, Trace
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from redrive_events import BadInput, Content, Json, Opaque, Text, Thinking, ToolUse
-from redrive_replays.traces.chat_replies import usage_of
+from redrive_replays.traces.chat.replies import usage_of
 from redrive_replays.traces.times import moment
 from redrive_replays.traces.trace import ASSISTANT, RESULTS, Meta, Said
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from redrive_events import Json
-from redrive_replays.traces.anthropic_messages import RESULT, blocks_in
+from redrive_replays.traces.anthropic.messages import RESULT, blocks_in
 from redrive_replays.traces.lines import Entry
 
 TALK: Final = frozenset({"user", "assistant"})

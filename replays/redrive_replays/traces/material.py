@@ -1,0 +1,38 @@
+"""What a file holds, and what of it could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from redrive_replays.traces.archive import Archive
+from redrive_replays.traces.lines import Entry
+
+
+class Diagnostic(NamedTuple):
+    """What could not be read as it stands; ``line`` counts from 1 (0: the whole file), ``offset`` is its first byte."""
+
+    problem: str
+    line: int = 0
+    offset: int = 0
+
+    def __str__(self) -> str:
+        return f"line {self.line} (byte {self.offset}): {self.problem}" if self.line else self.problem
+
+
+@dataclass(slots=True)
+class Material:
+    """What a file holds: one entry (a document) or several (lines); ``lost`` is how many lines cannot be read.
+
+    Of a zip archive, the one entry is empty, and ``archive`` has its members.
+    """
+
+    name: str
+    sha256: str
+    size_bytes: int
+    entries: Sequence[Entry] = field(default_factory=list)
+    lined: bool = False
+    lost: int = 0
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    archive: Archive | None = None
