@@ -23,6 +23,7 @@ COLOURS: dict[Outcome, str] = {
 DIFFERENCES_MAX = 8
 VALUE_CHARS_MAX = 200
 PAIR_CHARS_MAX = 80
+LATER_MAX = 8
 
 
 def headline(report: Report) -> Text:
@@ -43,7 +44,19 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Cell]:
         later = report.divergences[1:]
         if later:
             yield ""
-            yield f"and {counted(len(later), 'later place')}, the next at {later[0].position}"
+            yield f"and {counted(len(later), 'later place')}, each seen from the recorded state before it"
+            yield from columns([_later(one) for one in later[:LATER_MAX]])
+        if len(later) > LATER_MAX:
+            yield f"… and {len(later) - LATER_MAX} more"
+
+
+def _later(found: Divergence) -> tuple[Cell, Cell]:
+    """One place in one line: the first value that differs, or the event on each side."""
+    if found.differences:
+        first = found.differences[0]
+        return str(found.position), f"{first.pointer} {_value(first.recorded)} → {_value(first.replayed)}"
+    sides = (type(side).__struct_config__.tag if side else "nothing" for side in (found.recorded, found.replayed))
+    return str(found.position), " → ".join(map(str, sides))
 
 
 def _notes(report: Report) -> Iterator[str]:

@@ -77,6 +77,17 @@ def test_of_several_the_first_that_parts_is_explained(redrive: Redrive, incident
     assert said.out.endswith("2 runs: 2 diverged\n")
 
 
+def test_each_later_place_has_a_line(redrive: Redrive, incident: str, folder: Path) -> None:
+    """The first place may be beside the point: what else parts, and in what, is seen at a glance."""
+    (folder / "nothing.toml").write_text('[[rule]]\nname = "none"\nwhen = {}\nthen = "deny"\n', encoding="utf-8")
+    said = redrive("replay", incident, "--policy", "nothing.toml")
+    assert said.out.endswith(
+        "and 2 later places, each seen from the recorded state before it\n"
+        '12  /verdict "allow" → "deny"\n'
+        '18  /verdict "allow" → "deny"\n'
+    )
+
+
 def test_a_report_for_a_program(redrive: Redrive, incident: str) -> None:
     """Recorded and replayed values under their pointers; a side without a value has no key."""
     data = json.loads(redrive("replay", incident, "--policy", "stricter.toml", "--json").out)

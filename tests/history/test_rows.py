@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from redrive_events import DecisionMade, LeaseGranted, Lineage, MemoryLog, ProposedCall, RunStarted, Terms
@@ -290,6 +291,19 @@ def test_without_a_clock_nothing_has_a_duration() -> None:
     started = RunStarted(goal="", agent="a", nonce="n", contract=Terms(), rules=1, clock="none")
     put(log, told("a", [(started, 0)], *[[(record.event, 0)] for record in run_of(["find"])[1:]]))
     assert ask(log, "SELECT clock, (SELECT any_value(latency_ms) FROM steps) FROM runs").rows == [("none", None)]
+
+
+def test_without_a_clock_nothing_has_a_time() -> None:
+    """What the records hold in its place is no time, so no table shows it as one."""
+    log = MemoryLog()
+    first, *rest = refund("r")
+    put(log, [msgspec.structs.replace(first, event=msgspec.structs.replace(first.event, clock="none")), *rest])
+    times = [
+        (table.name, column.name) for table in schema() for column in table.columns if column.type == "TIMESTAMPTZ"
+    ]
+    for table, column in times:
+        if table != "annotations":
+            assert ask(log, f"SELECT count({column}) FROM {table}").rows == [(0,)], (table, column)
 
 
 def test_a_child_knows_its_parent() -> None:

@@ -93,7 +93,7 @@ class RunRows:
                 run=self.run,
                 run_id=self.run_id,
                 position=record.position,
-                happened_at=record.at,
+                happened_at=self._at(record),
                 cause=record.cause,
                 remaining=record.left,
                 kind=_KINDS[type(event)],
@@ -124,7 +124,7 @@ class RunRows:
     def _finished(self) -> RunRow:
         state, row = self.state, self.of_run
         spent = used(state)
-        row.status, row.last_at, row.records = status(state), state.now, len(self.events)
+        row.status, row.last_at, row.records = status(state), self._known(state.now), len(self.events)
         row.steps, row.tool_calls, row.wall_ms = spent["steps"], spent["tool_calls"], _whole(spent["wall_time"])
         row.tokens, row.cost_micros = _whole(spent["tokens"]), _whole(spent["cost"])
         if state.stop is not None:
@@ -136,7 +136,7 @@ class RunRows:
 
     def _started(self, record: Record, event: RunStarted) -> None:
         row = self.of_run
-        row.started_at, row.clock, row.rules = record.at, event.clock, _whole(event.rules)
+        row.started_at, row.clock, row.rules = self._at(record), event.clock, _whole(event.rules)
         row.agent, row.version, row.goal = event.agent, event.version or None, event.goal
         row.principal, row.tenant = event.principal or None, event.tenant or None
         row.labels, row.arm = labels_of(event.labels), event.labels.get("arm")
@@ -149,7 +149,7 @@ class RunRows:
             row.source_format, row.source_sha256 = source.format, source.sha256
 
     def _ended(self, record: Record, event: RunEnded) -> None:
-        self.of_run.ended_at = self.of_run.ended_at or record.at
+        self.of_run.ended_at = self.of_run.ended_at or self._at(record)
 
     def _reply(self, record: Record, event: ModelReplied) -> None:
         self._undecided = self._stepped(record)
@@ -184,7 +184,7 @@ class RunRows:
                 run=self.run,
                 run_id=self.run_id,
                 position=record.position,
-                judged_at=record.at,
+                judged_at=self._at(record),
                 step=step.step if step is not None else self.state.steps,
                 call=number,
                 tool=step.tool if step is not None else None,
@@ -216,7 +216,7 @@ class RunRows:
             key=event.key or None,
             timeout_ms=None if event.timeout_ms is None else _whole(event.timeout_ms),
             position=record.position,
-            asked_at=record.at,
+            asked_at=self._at(record),
         )
         self.tool_calls.append(row)
         self._attempts[number] = row
@@ -225,9 +225,9 @@ class RunRows:
         number = _whole(event.call)
         latency_ms = None
         if (row := self._attempts.get(number)) is not None:
-            if self.of_run.clock != "none":
+            if row.asked_at is not None:
                 latency_ms = _between(row.asked_at, record.at)
-            row.answer_position, row.answered_at, row.status = record.position, record.at, event.status
+            row.answer_position, row.answered_at, row.status = record.position, self._at(record), event.status
             row.media_type, row.source, row.latency_ms = event.media_type, event.source or None, latency_ms
             row.size_bytes, row.cut_bytes = _whole(event.size_bytes), _whole(event.cut)
         if (step := self._steps.get(number)) is not None:
@@ -265,7 +265,7 @@ class RunRows:
                 run=self.run,
                 run_id=self.run_id,
                 position=record.position,
-                committed_at=record.at,
+                committed_at=self._at(record),
                 key=event.key,
                 value=_json(event.value),
                 verifier=event.verifier,
@@ -290,15 +290,27 @@ class RunRows:
             )
         )
 
+    def _at(self, record: Record) -> datetime | None:
+        return self._known(record.at)
+
+    def _known(self, at: datetime | None) -> datetime | None:
+        """A time, unless no clock gave it: the trace of this run has none."""
+        started = self.state.started
+        return None if started is not None and started.clock == "none" else at
+
     def _deciding(self, record: Record) -> StepRow:
         """The row of the reply that is decided on; a further call, or one without a reply, has its own."""
         row, self._undecided = self._undecided or self._stepped(record), None
-        row.position, row.decided_at = record.position, record.at
+        row.position, row.decided_at = record.position, self._at(record)
         return row
 
     def _stepped(self, record: Record) -> StepRow:
         row = StepRow(
-            run=self.run, run_id=self.run_id, step=self.state.steps, position=record.position, decided_at=record.at
+            run=self.run,
+            run_id=self.run_id,
+            step=self.state.steps,
+            position=record.position,
+            decided_at=self._at(record),
         )
         self.steps.append(row)
         return row

@@ -97,7 +97,7 @@ class StepRow(Row, kw_only=True):
     step: Annotated[int, "The step, that is the answered model request, counted from 1."]
     call: Annotated[int | None, "The call, counted from 1 in the run; NULL for a step without a call."] = None
     position: Annotated[int, "Where the decision stands; without one, the reply or the first request."]
-    decided_at: Annotated[datetime, "When that was."]
+    decided_at: Annotated[datetime | None, "When that was."]
     decision: Annotated[str | None, "call, finish or ask; refused where the reply was no decision."] = None
     summary: Annotated[str | None, "The decision in one line."] = None
     refusal: Annotated[str | None, "Why the reply was no decision, or which criteria a finish did not meet."] = None
@@ -120,7 +120,7 @@ class EventRow(Row, kw_only=True):
     """One row for each record of a run; what was said beside it is in annotations."""
 
     position: Annotated[int, "Its place in the run, counted from 1."]
-    happened_at: Annotated[datetime, "When it was written."]
+    happened_at: Annotated[datetime | None, "When it was written; NULL, like all times, if the run has no clock."]
     cause: Annotated[int, "The position it follows from; 0 where nothing in the run caused it."]
     remaining: Annotated[int, "How many records of the same append were still to come."]
     kind: Annotated[str, "What happened: tool_called, verdict_given and so on."]
@@ -139,7 +139,7 @@ class ToolCallRow(Row, kw_only=True):
     key: Annotated[str | None, "The idempotency key of a write: the same over all attempts."] = None
     timeout_ms: Annotated[int | None, "How long it might take."] = None
     position: Annotated[int, "Where the request stands."]
-    asked_at: Annotated[datetime, "When it was made."]
+    asked_at: Annotated[datetime | None, "When it was made."]
     answer_position: Annotated[int | None, "Where the observation stands; NULL while it is awaited."] = None
     answered_at: Annotated[datetime | None, "When it came."] = None
     status: Annotated[str | None, "ok, error, timeout, cancelled or unknown."] = None
@@ -160,7 +160,7 @@ class VerdictRow(Row, kw_only=True):
     """One row for each verdict."""
 
     position: Annotated[int, "Where it stands."]
-    judged_at: Annotated[datetime, "When it was given."]
+    judged_at: Annotated[datetime | None, "When it was given."]
     step: Annotated[int, "The step that the call belongs to."]
     call: Annotated[int, "The call that was judged."]
     tool: Annotated[str | None, "The tool."]
@@ -175,7 +175,7 @@ class FactRow(Row, kw_only=True):
     """One row for each time a fact was committed."""
 
     position: Annotated[int, "Where it stands."]
-    committed_at: Annotated[datetime, "When it was committed."]
+    committed_at: Annotated[datetime | None, "When it was committed."]
     key: Annotated[str, "The fact's name."]
     value: Annotated[JsonText, "Its value."]
     verifier: Annotated[str, "Who verified it."]
