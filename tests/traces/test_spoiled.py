@@ -108,6 +108,17 @@ def test_what_cannot_be_read_is_told_in_one_line(data: bytes, problem: str) -> N
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize("number", ["7" * 5000, "-" + "7" * 5000])
+@pytest.mark.parametrize("layout", ["%s", "\n %s\n", "%s\n%s\n"], ids=["a document", "a broad one", "lines"])
+def test_an_integer_of_thousands_of_digits_is_told_as_such(number: str, layout: str) -> None:
+    """It is kept as text, and the file is not taken for one that is cut off."""
+    one = '{"messages": [{"role": "user", "content": "hi", "size": @}]}'.replace("@", number)
+    report = import_bytes(layout.replace("%s", one).encode(), "digits", MemoryLog())
+    assert {diagnostic.problem for diagnostic in report.diagnostics} == {
+        "an integer of thousands of digits: kept as text"
+    }
+
+
 def test_one_bad_file_does_not_keep_the_others_out(tmp_path: Path) -> None:
     """A directory, a file that is not there, and a good one."""
     log = MemoryLog()

@@ -12,7 +12,7 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def lenient(data: bytes) -> tuple[Json, list[str]] | None:
-    """JSON as others write it (NaN, half surrogate pairs, raw control characters, stray bytes), made plain.
+    """JSON as others write it (NaN, endless integers, half surrogate pairs, raw control characters, stray bytes).
 
     Each liberty is noted; None if it is no JSON even so.
     """
@@ -21,6 +21,13 @@ def lenient(data: bytes) -> tuple[Json, list[str]] | None:
     def number(text: str) -> Json:
         value = float(text)
         return value if math.isfinite(value) else constant(text)
+
+    def integer(text: str) -> Json:
+        try:
+            return int(text)
+        except ValueError:
+            notes["an integer of thousands of digits: kept as text"] = None
+            return text
 
     def constant(text: str) -> Json:
         notes["NaN, Infinity or a number out of range: kept as text"] = None
@@ -32,7 +39,7 @@ def lenient(data: bytes) -> tuple[Json, list[str]] | None:
         notes[f"not UTF-8 at byte {error.start}: replaced by U+FFFD"] = None
         text = data.decode(errors="replace")
     try:
-        value = json.loads(text, strict=False, parse_constant=constant, parse_float=number)
+        value = json.loads(text, strict=False, parse_constant=constant, parse_float=number, parse_int=integer)
         return whole(value, notes), list(notes)
     except (ValueError, RecursionError):
         return None

@@ -135,7 +135,7 @@ def _one_behind_another(data: bytes, start: int, material: Material) -> list[Ent
     if data.lstrip()[:1] != b"{":
         return None
     text = data.decode(errors="replace")
-    decoder = json.JSONDecoder(strict=False)
+    decoder = json.JSONDecoder(strict=False, parse_int=str)
     found: list[Entry] = []
     at, line = 0, 1
     while start_at := _OBJECT.match(text, at):

@@ -22,7 +22,7 @@ LATE_TOKENS: Final = "which reply some tokens are of (counted with the one befor
 _KNOWN: Final = frozenset({"session_meta", "turn_context", "event_msg", "compacted", "world_state", "state", *EXEC})
 # What is printed while a command runs; the result has it.
 _REPEATED: Final = frozenset({"stdout", "stderr", "aggregated_output", "formatted_output"})
-_EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
+_EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:) (-?\d{1,18})(?!\d)")
 # What is said in a person's role by the program.
 _INJECTED: Final = (
     *("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>"),

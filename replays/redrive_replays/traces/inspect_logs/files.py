@@ -19,7 +19,7 @@ JOURNAL: Final = "_journal/start.json"
 SHELL: Final = "/sample.json"
 NO_SAMPLES: Final = "an evaluation without samples: its summary only"
 _SAMPLE: Final = re.compile(r"samples/.*_epoch_\d+\.json", re.DOTALL)
-_CHUNK: Final = re.compile(r"(\d+)\.json")
+_CHUNK: Final = re.compile(r"(\d{1,18})\.json")
 _SEQUENCES: Final = ("messages", "events", "calls", "attachments")
 
 
