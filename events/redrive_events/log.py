@@ -96,6 +96,10 @@ class EventLog(Protocol):
         """
         ...
 
+    def holder(self, run_id: str) -> Lease | None:
+        """The lease that stands on a run at this moment, if there is one."""
+        ...
+
     def release(self, run_id: str, worker: str) -> None:
         """Give the lease back; one that is not held is no error."""
         ...

@@ -107,3 +107,14 @@ def test_nothing_printed_commands_a_terminal(capsys: pytest.CaptureFixture[str])
     say(ESCAPES, Styled.assemble("a\x1b[2J", ("b\n", "bold")))
     out = capsys.readouterr().out
     assert out.splitlines() == [harmless(ESCAPES), "a\ufffd[2Jb\ufffd"]
+
+
+def test_a_run_that_a_worker_holds_reads_running(redrive: Redrive, folder: Path) -> None:
+    """In the list and by itself; a moment of its past does not."""
+    written(RunStarted(goal="Wait.", agent="a", nonce="n", contract=Terms(), rules=0))
+    log = SqliteLog("redrive.db")
+    log.hold("run-1", "w", ttl_s=60)
+    log.close()
+    assert json.loads(redrive("runs", "--json").out)[0]["status"] == "running"
+    assert json.loads(redrive("show", "run-1", "--json").out)["status"] == "running"
+    assert json.loads(redrive("show", "run-1", "--at", "1", "--json").out)["status"] == "unfinished"

@@ -369,6 +369,17 @@ def test_a_lease_keeps_others_away_until_it_is_given_back(log: EventLog) -> None
     assert log.hold("run", "ben", ttl_s=60).worker == "ben"
 
 
+def test_anybody_may_ask_who_holds_a_run(log: EventLog) -> None:
+    """A lease that has run out or was given back is nobody's."""
+    assert log.holder("run") is None
+    assert log.holder("other") is None
+    lease = log.hold("run", "ana", ttl_s=60)
+    assert log.holder("run") == lease
+    log.release("run", "ana")
+    log.hold("other", "ben", ttl_s=0)
+    assert (log.holder("run"), log.holder("other")) == (None, None)
+
+
 def test_an_own_lease_is_renewed(log: EventLog) -> None:
     """A worker that holds on says so again and again."""
     first = log.hold("run", "ana", ttl_s=60)

@@ -31,7 +31,10 @@ def runs(
     """
     with Choice(log) as choice:
         found = ask(choice.log, _QUERY, path=log, parameters={"count": count})
-    rows = [dict(zip(_SHOWN, row, strict=False)) for row in found.rows]
+        rows = [dict(zip(_SHOWN, row, strict=False)) for row in found.rows]
+        for row in rows:
+            if row["status"] == "unfinished" and choice.log.holder(row["run_id"]) is not None:
+                row["status"] = "running"
     if as_json:
         say_json(rows)
         return

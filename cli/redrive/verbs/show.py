@@ -32,24 +32,26 @@ def show(
     with Choice(log) as choice:
         chosen = choice.one(run)
         recording, remarks = chosen.recording(), chosen.remarks()
+        held = at is None and chosen.log.holder(chosen.run_id) is not None
     records = recording.records
     if at is not None and at > len(records):
         raise BadInput(f"it has no event {at}; the last one is {len(records)}", place=f"run {chosen.run_id}")
     state = fold(records[:at])
+    reads = status(state, held=held)
     if at is not None:
         say_json(state_data(state, thoughts=thoughts)) if as_json else say(*state_told(state, len(records)))
         return 0
     if as_json:
-        say_json(_data(state, records, remarks, thoughts=thoughts) | {"problem": recording.problem})
+        say_json(_data(state, records, remarks, thoughts=thoughts) | {"status": reads, "problem": recording.problem})
     else:
         clock = state.started.clock if state.started else "none"
-        head = ((Text(name, style="dim"), one_line(value)) for name, value in _head(state, remarks) if value)
+        head = ((Text(name, style="dim"), one_line(value)) for name, value in _head(state, reads, remarks) if value)
         say(*columns(head), "", whole=True)
         say(*spelled(timeline(records, thoughts=thoughts), len(records), clock=clock))
     return warn(recording.problem) if recording.problem else 0
 
 
-def _head(state: RunState, remarks: Sequence[AnnotationMade]) -> Iterator[tuple[str, str]]:
+def _head(state: RunState, reads: str, remarks: Sequence[AnnotationMade]) -> Iterator[tuple[str, str]]:
     started = state.started
     yield "run", state.run_id
     if started is None:
@@ -59,7 +61,7 @@ def _head(state: RunState, remarks: Sequence[AnnotationMade]) -> Iterator[tuple[
     if started.source:
         yield "source", f"{started.source.format}, graded {started.source.grade}"
         yield "missing", ", ".join(started.source.missing)
-    yield "status", f"{status(state)}, {state.steps} steps, {state.position} events"
+    yield "status", f"{reads}, {state.steps} steps, {state.position} events"
     yield "goal", started.goal
     yield "answer", (state.end.answer or "") if state.end else ""
     for remark in remarks:
@@ -72,7 +74,6 @@ def _data(
     moments = zip(timeline(records, thoughts=thoughts), records, strict=True)
     return {
         "run_id": state.run_id,
-        "status": status(state),
         "steps": state.steps,
         "answer": state.end.answer if state.end else None,
         "remarks": [msgspec.to_builtins(remark) for remark in remarks],

@@ -9,7 +9,7 @@ from itertools import islice
 from redrive_events.codec import decode, decode_page, time_of
 from redrive_events.log import Batch, Head, Lease, StoredLine
 from redrive_events.record import Record
-from redrive_events.stores.sealing import PAGE, UNBEGUN, Tip, granted, sealed, spelled
+from redrive_events.stores.sealing import PAGE, UNBEGUN, Tip, granted, sealed, spelled, standing
 
 
 class MemoryLog:
@@ -69,6 +69,10 @@ class MemoryLog:
         with self._lock:
             lease = self._leases[run_id] = granted(run_id, worker, self._leases.get(run_id), ttl_s=ttl_s)
         return lease
+
+    def holder(self, run_id: str) -> Lease | None:
+        """The lease that stands, see `EventLog.holder`."""
+        return standing(self._leases.get(run_id))
 
     def release(self, run_id: str, worker: str) -> None:
         """Give the lease back, see `EventLog.release`."""

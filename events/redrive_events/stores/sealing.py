@@ -83,7 +83,12 @@ def granted(run_id: str, worker: str, held: Lease | None, *, ttl_s: float) -> Le
         LeaseHeld: ``held`` is another worker's, and has not run out.
     """
     check_run_id(run_id)
-    now = datetime.now(UTC)
-    if held is not None and held.worker != worker and held.until > now:
-        raise LeaseHeld(run_id, worker=held.worker, until=held.until)
-    return Lease(run_id, worker, now + timedelta(seconds=ttl_s))
+    stands = standing(held)
+    if stands is not None and stands.worker != worker:
+        raise LeaseHeld(run_id, worker=stands.worker, until=stands.until)
+    return Lease(run_id, worker, datetime.now(UTC) + timedelta(seconds=ttl_s))
+
+
+def standing(lease: Lease | None) -> Lease | None:
+    """``lease``, unless it has run out."""
+    return lease if lease is not None and lease.until > datetime.now(UTC) else None

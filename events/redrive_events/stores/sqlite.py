@@ -16,7 +16,7 @@ from redrive_events.codec import decode, decode_page
 from redrive_events.log import Batch, Head, Lease, StoredLine
 from redrive_events.record import Record
 from redrive_events.stores.connections import Connections
-from redrive_events.stores.sealing import PAGE, UNBEGUN, Sealed, Tip, granted, sealed, spelled
+from redrive_events.stores.sealing import PAGE, UNBEGUN, Sealed, Tip, granted, sealed, spelled, standing
 
 BUFFER = 2_048
 ROWS = 64
@@ -26,6 +26,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _HEAD = "SELECT position, digest FROM runs WHERE run_id = ?"
 _TIP = "SELECT run, position, digest, at FROM runs WHERE run_id = ?"
+_LEASE = "SELECT worker, until_us FROM leases WHERE run_id = ?"
 _RUNS = "SELECT run, run_id, position, digest FROM runs WHERE run > ? ORDER BY run LIMIT ?"
 _BEHIND = """
     FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
@@ -116,12 +117,14 @@ class SqliteLog:
     def hold(self, run_id: str, worker: str, *, ttl_s: float) -> Lease:
         """Take the lease of a run, or renew it, see `EventLog.hold`."""
         with self._transaction() as db:
-            found = db.execute("SELECT worker, until_us FROM leases WHERE run_id = ?", (run_id,)).fetchone()
-            held = found and Lease(run_id, found[0], _EPOCH + timedelta(microseconds=found[1]))
-            lease = granted(run_id, worker, held, ttl_s=ttl_s)
+            lease = granted(run_id, worker, _lease(run_id, db.execute(_LEASE, (run_id,)).fetchall()), ttl_s=ttl_s)
             until_us = (lease.until - _EPOCH) // timedelta(microseconds=1)
             db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (run_id, worker, until_us))
         return lease
+
+    def holder(self, run_id: str) -> Lease | None:
+        """The lease that stands, see `EventLog.holder`."""
+        return standing(_lease(run_id, self._rows(_LEASE, run_id)))
 
     def release(self, run_id: str, worker: str) -> None:
         """Give the lease back, see `EventLog.release`."""
@@ -151,6 +154,10 @@ class SqliteLog:
                     yield db
             finally:
                 self._writing = False
+
+
+def _lease(run_id: str, rows: list[tuple[Any, ...]]) -> Lease | None:
+    return Lease(run_id, rows[0][0], _EPOCH + timedelta(microseconds=rows[0][1])) if rows else None
 
 
 class _Pending:
