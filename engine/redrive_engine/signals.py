@@ -1,4 +1,4 @@
-"""What anybody may say to a run from outside: begin it, speak to it, cancel it, or remark on it."""
+"""What anybody may say to a run from outside: speak to it, cancel it, or remark on it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from redrive_events import (
     NoSuchRun,
     Record,
     StaleAppend,
-    Stranger,
 )
 from redrive_projections import fold
 
 
-def signal(log: EventLog, run_id: str, event: Stranger, *, at: datetime) -> int:
+def signal(log: EventLog, run_id: str, event: MessageReceived | CancelRequested, *, at: datetime) -> int:
     """Append a stranger's signal to a run that has not ended; its position.
 
     Raises:

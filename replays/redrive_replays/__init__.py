@@ -1,12 +1,31 @@
 """Recorded runs, driven again: strict replay, where and why it parts, and traces of other tools as recordings."""
 
-from redrive_replays.asked import asked_at
-from redrive_replays.difference import ABSENT, Difference
-from redrive_replays.programs import program_for
-from redrive_replays.recording import Recording, recording_of, replay
-from redrive_replays.replayer import appends, replay_records
-from redrive_replays.report import Divergence, Outcome, Report, worst
-from redrive_replays.script import Script, written_down
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redrive_replays.asked import asked_at
+    from redrive_replays.difference import ABSENT, Difference
+    from redrive_replays.programs import program_for
+    from redrive_replays.recording import Recording, recording_of
+    from redrive_replays.replayer import appends, replay_records
+    from redrive_replays.report import Divergence, Outcome, Report, worst
+    from redrive_replays.script import Script, written_down
+    from redrive_replays.strict import replay
+
+_DOORS = {
+    "asked": ("asked_at",),
+    "difference": ("ABSENT", "Difference"),
+    "programs": ("program_for",),
+    "recording": ("Recording", "recording_of"),
+    "replayer": ("appends", "replay_records"),
+    "report": ("Divergence", "Outcome", "Report", "worst"),
+    "script": ("Script", "written_down"),
+    "strict": ("replay",),
+}
+_HOME = {name: door for door, names in _DOORS.items() for name in names}
 
 __all__ = [
     "ABSENT",
@@ -25,3 +44,10 @@ __all__ = [
     "worst",
     "written_down",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load what is named: who only reads recordings need not load the engine."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'redrive_replays' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"redrive_replays.{_HOME[name]}"), name)

@@ -10,6 +10,9 @@ from redrive_projections import RunState, answered_by, evolve
 from redrive_replays.difference import Difference, differences, is_explaining, same
 from redrive_replays.report import Divergence, Outcome, Report
 
+# The parts of a program that say why a call is allowed or denied.
+JUDGES = frozenset({"policy", "contract"})
+
 
 def replay_records(run_id: str, records: Iterable[Record], program: Program) -> Report:
     """Drive recorded appends again, one by one, each from the recorded state before it.
@@ -103,8 +106,9 @@ class _Replay:
             found.append(Difference("/cause", record.cause, cause))
         if record.at != first.at:
             found.append(Difference("/at", record.at.isoformat(), first.at.isoformat()))
-        if self._changed() and all(is_explaining(event, one) for one in found):
-            self.explained_otherwise += 1  # another policy may come to the same verdict by another rule
+        # Another policy or contract may come to the same verdict by another rule.
+        if JUDGES.intersection(self._changed()) and all(is_explaining(event, one) for one in found):
+            self.explained_otherwise += 1
             return True
         self._note(record, "differs", record.event, event, after=first.position, found=found)
         return False

@@ -1,0 +1,48 @@
+"""Strict replay of a run wherever it is recorded, under the program that fits it."""
+
+from __future__ import annotations
+
+from dataclasses import replace as replaced
+from pathlib import Path
+
+from redrive_engine import Agent, Run
+from redrive_engine.policy import Policy
+from redrive_events import CannotReplay, RunStarted
+from redrive_replays.programs import program_for
+from redrive_replays.recording import Recording, recording_in, recording_of
+from redrive_replays.replayer import replay_records
+from redrive_replays.report import Report
+
+
+def replay(
+    run: Run | Recording | Path | str, *, agent: Agent | None = None, policy: Policy | Path | None = None
+) -> Report:
+    """Drive a recorded run again, strictly, and say whether it is the same, or where and how it parts.
+
+    ``run`` is a run, or the path of a recording that `redrive export` wrote.
+
+    The program is that of ``agent``, else the registered one, else, for an import, the permissive one; ``policy``
+    takes the place of its policy. Nothing acts: no tool, model or person is asked.
+
+    Raises:
+        BadInput: the file, the policy or the registry cannot be read.
+    """
+    if isinstance(run, Path | str):
+        recording = recording_in(run)
+    else:
+        recording = run if isinstance(run, Recording) else recording_of(run.log, run.run_id)
+    try:
+        program = program_for(_started(recording), agent=agent, policy=policy)
+    except CannotReplay as error:
+        return Report(recording.run_id, "cannot replay", len(recording.records), reason=str(error))
+    report = replay_records(recording.run_id, recording.records, program)
+    if recording.problem:
+        return replaced(report, outcome="cannot replay", reason=recording.problem)
+    return report
+
+
+def _started(recording: Recording) -> RunStarted:
+    first = recording.records[0].event if recording.records else None
+    if not isinstance(first, RunStarted):
+        raise CannotReplay(recording.problem or "the recording does not begin with the start of a run")
+    return first
