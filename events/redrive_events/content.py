@@ -11,15 +11,11 @@ import msgspec
 Json: TypeAlias = Any
 
 
-class _Block(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    gc=False,
-    tag_field="type",
-):
+class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Recorded data: frozen, named fields only, and nothing that is not known."""
+
+
+class _Block(Data, frozen=True, tag_field="type"):
     """A part of what was said."""
 
 

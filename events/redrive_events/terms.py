@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-import msgspec
-
-from redrive_events.content import Json
+from redrive_events.content import Data, Json
 
 # A predicate is ``{operator: operand, …}``, all of which must hold; `redrive_projections.predicates` has the operators.
 Predicate: TypeAlias = dict[str, Json]
@@ -14,11 +12,7 @@ Predicate: TypeAlias = dict[str, Json]
 Dimension: TypeAlias = Literal["steps", "tokens", "wall_time", "tool_calls", "cost"]
 
 
-class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Recorded data: named fields only, and nothing that is not known."""
-
-
-class Limits(_Data, frozen=True):
+class Limits(Data, frozen=True):
     """What a run may use; None is no limit. Money is in millionths of ``currency``."""
 
     steps: int | None = None
@@ -29,14 +23,14 @@ class Limits(_Data, frozen=True):
     currency: str = "USD"
 
 
-class Quotas(_Data, frozen=True):
+class Quotas(Data, frozen=True):
     """How many failures of a kind in a row end the run; None is no limit."""
 
     unreadable: int | None = 3
     model_failed: int | None = 3
 
 
-class Terms(_Data, frozen=True):
+class Terms(Data, frozen=True):
     """What the run may do, when it is done, and what happens when something is refused.
 
     ``tools`` maps each granted tool to predicates over its arguments; None grants every tool. A call that fulfils the

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-import msgspec
-
-from redrive_events.content import Content, Json
+from redrive_events.content import Content, Data, Json
 from redrive_events.terms import Dimension, Terms
 
 Status: TypeAlias = Literal["succeeded", "failed", "blocked", "exhausted", "escalated", "cancelled", "finished"]
@@ -16,30 +14,18 @@ Verdict: TypeAlias = Literal["allow", "deny"]
 Grade: TypeAlias = Literal["full", "model-only", "verdicts-only", "view-only"]
 
 
-class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A part of an event."""
+class _Event(Data, frozen=True, tag_field="event"):
+    """Nothing that the vocabulary does not know: no id, clock or position, so that equal happenings are equal."""
 
 
-class _Event(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    gc=False,
-    tag_field="event",
-):
-    """Frozen, named fields only, and nothing that the vocabulary does not know."""
-
-
-class Part(_Data, frozen=True):
+class Part(Data, frozen=True):
     """A pure part of the program: the digest of what decides, and the data itself where the part is data."""
 
     digest: str
     data: Json = None
 
 
-class Source(_Data, frozen=True):
+class Source(Data, frozen=True):
     """Where an imported run came from, how much of it is there, and what is missing."""
 
     format: str
@@ -49,14 +35,14 @@ class Source(_Data, frozen=True):
     missing: tuple[str, ...] = ()
 
 
-class Lineage(_Data, frozen=True):
+class Lineage(Data, frozen=True):
     """The run, and the call in it, by which this run was begun; call 0 where it is not known."""
 
     run_id: str
     call: int = 0
 
 
-class Usage(_Data, frozen=True):
+class Usage(Data, frozen=True):
     """Tokens of one reply; ``input`` is without the cached ones, ``reasoning`` is contained in ``output``."""
 
     input: int = 0
@@ -66,7 +52,7 @@ class Usage(_Data, frozen=True):
     reasoning: int = 0
 
 
-class ProposedCall(_Data, frozen=True):
+class ProposedCall(Data, frozen=True):
     """A call that the model wants: its arguments are those of block ``block`` of the reply, or stand here."""
 
     call: int
@@ -75,7 +61,7 @@ class ProposedCall(_Data, frozen=True):
     arguments: Json = None
 
 
-class Reading(_Data, frozen=True):
+class Reading(Data, frozen=True):
     """What a verdict looked at: the attribute's path, the operator, the value found, and the resolved limit."""
 
     path: str
@@ -84,14 +70,14 @@ class Reading(_Data, frozen=True):
     limit: Json = None
 
 
-class OwnWords(_Data, frozen=True):
+class OwnWords(Data, frozen=True):
     """A message of the engine's own, in full since no event holds it."""
 
     role: str
     text: str
 
 
-class Claim(_Data, frozen=True):
+class Claim(Data, frozen=True):
     """What the answer says, and the positions of the events that bear it out."""
 
     text: str
