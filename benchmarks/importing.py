@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.measure import Figure, compared
 from redrive_events import Batch, MemoryLog, SqliteLog, encode
 from redrive_replays.traces import import_bytes
-from redrive_replays.traces.reading import read_bytes
+from redrive_replays.traces.reading import read
 from redrive_replays.traces.records import records_of
 from redrive_replays.traces.table import importer_of
 
@@ -21,7 +21,7 @@ def figures(folder: Path) -> Iterator[Figure]:
     """A file of invented attempts, about 30 messages each; a unit is a kilobyte of it."""
     data = json.dumps([_attempt(number) for number in range(ATTEMPTS)]).encode()
     kilobytes = len(data) // 1000
-    material = read_bytes(data, "attempts.json")
+    material = read(data, "attempts.json")
     importer = importer_of(material)
     traces = list(importer.read(material))
     built = [records_of(trace, f"run-{trace.entry}", format="x", sha256=material.sha256)[0] for trace in traces]
@@ -40,7 +40,7 @@ def figures(folder: Path) -> Iterator[Figure]:
             records_of(trace, f"run-{trace.entry}", format="x", sha256=material.sha256)
 
     def tell() -> None:
-        list(importer.read(read_bytes(data, "attempts.json")))
+        list(importer.read(read(data, "attempts.json")))
 
     for name, subject, limit_name, limit in (
         ("import into memory, a kB", whole, "read + tell", tell),

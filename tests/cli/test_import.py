@@ -60,10 +60,11 @@ def test_what_cannot_be_imported_is_told_in_one_line(redrive: Redrive, folder: P
     assert not (folder / "redrive.db").exists()
 
 
-@pytest.mark.parametrize("name", ["missing.json", "sub", "sub/locked.json"])
+@pytest.mark.parametrize("name", ["missing.json", "none/*.json", "empty", "sub/locked.json"])
 def test_what_cannot_be_read_is_told_in_one_line(redrive: Redrive, folder: Path, name: str) -> None:
-    """A file that is not there, a directory, a file that nobody may read."""
+    """A file that is not there, a pattern of none, a directory without any, a file that nobody may read."""
     (folder / "sub").mkdir()
+    (folder / "empty").mkdir()
     (folder / "sub" / "locked.json").write_bytes((STORY / "incident.json").read_bytes())
     (folder / "sub" / "locked.json").chmod(0)
     if name.endswith("locked.json") and os.access(name, os.R_OK):
@@ -72,3 +73,43 @@ def test_what_cannot_be_read_is_told_in_one_line(redrive: Redrive, folder: Path,
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith(f"redrive: {name}: ")
     assert said.err.count("\n") == 1
+
+
+def test_a_directory_and_a_pattern(redrive: Redrive, folder: Path, snapshot: SnapshotAssertion) -> None:
+    """What is no trace is skipped with the reason, and keeps the exit code 0."""
+    (folder / "runs" / "old").mkdir(parents=True)
+    (folder / "runs" / "old" / "chat.json").write_bytes((TRACES / "chat-list.json").read_bytes())
+    (folder / "runs" / "notes.md").write_text("What happened", encoding="utf-8")
+    (folder / "runs" / "settings.json").write_text('{"a": 1}', encoding="utf-8")
+    (folder / "one.jsonl").write_bytes((TRACES / "chat-request-response.json").read_bytes())
+    assert redrive("import", "runs", "*.jsonl") == snapshot
+    reports = json.loads(redrive("import", "runs", "--json").out)
+    assert [(report["path"], report["skipped"]) for report in reports] == [
+        ("runs/notes.md", "not JSON"),
+        ("runs/old/chat.json", ""),
+        ("runs/settings.json", "no trace that is known here"),
+    ]
+
+
+def test_nothing_but_what_is_no_trace(redrive: Redrive, folder: Path) -> None:
+    """Exit code 2, and still it is told what was skipped."""
+    (folder / "runs").mkdir()
+    (folder / "runs" / "notes.md").write_text("What happened", encoding="utf-8")
+    said = redrive("import", "runs")
+    assert (said.code, said.out, said.err) == (
+        2,
+        "skipped runs/notes.md: not JSON\n",
+        "redrive: nothing to import: no trace among the files\n",
+    )
+
+
+def test_a_format_that_is_asked_for(redrive: Redrive, folder: Path) -> None:
+    """Whatever the content looks like; a name that no format has is told with those there are."""
+    said = redrive("import", STORY / "incident.json", "--as", "openai-chat")
+    assert said.code == 0
+    for other in ("tau2-bench", "redrive"):
+        said = redrive("import", STORY / "incident.json", "--as", other)
+        assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    said = redrive("import", STORY / "incident.json", "--as", "chat")
+    assert said.code == 2
+    assert said.err.startswith("redrive: no format is called 'chat'; there are: redrive, inspect, tau-bench, ")

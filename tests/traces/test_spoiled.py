@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redrive_events import AnnotationMade, BadInput, MemoryLog, NewerFormat, SqliteLog, write_portable
 from redrive_replays import recording_of, replay
-from redrive_replays.traces import import_bytes, import_file, import_files
+from redrive_replays.traces import import_bytes, import_file
 
 HERE = Path(__file__).parent.parent / "fixtures" / "traces"
 
@@ -117,17 +117,6 @@ def test_an_integer_of_thousands_of_digits_is_told_as_such(number: str, layout: 
     assert {diagnostic.problem for diagnostic in report.diagnostics} == {
         "an integer of thousands of digits: kept as text"
     }
-
-
-def test_one_bad_file_does_not_keep_the_others_out(tmp_path: Path) -> None:
-    """A directory, a file that is not there, and a good one."""
-    log = MemoryLog()
-    reports = import_files([tmp_path, tmp_path / "none.json", HERE / "chat-list.json"], log)
-    assert [(report.refused.removeprefix(f"{tmp_path}"), report.added) for report in reports] == [
-        (": is a directory; give the files in it", 0),
-        ("/none.json: cannot be read: No such file or directory", 0),
-        ("", 1),
-    ]
 
 
 def test_progress_is_told_run_by_run() -> None:

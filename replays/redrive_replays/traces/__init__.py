@@ -10,6 +10,7 @@ __all__ = [
     "Diagnostic",
     "FileReport",
     "Importer",
+    "NoTrace",
     "Progress",
     "import_bytes",
     "import_file",

@@ -6,8 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from redrive_events import BadInput
 from redrive_replays.traces.archive import Archive
 from redrive_replays.traces.lines import Entry
+
+
+class NoTrace(BadInput):
+    """A file that holds no recorded run at all, for this ``reason``; ``hint`` is what would."""
+
+    def __init__(self, reason: str, *, place: str = "", hint: str = "") -> None:
+        super().__init__(f"{reason}; {hint}" if hint else reason, place=place)
+        self.reason = reason
 
 
 class Diagnostic(NamedTuple):
@@ -25,12 +34,14 @@ class Diagnostic(NamedTuple):
 class Material:
     """What a file holds: one entry (a document) or several (lines); ``lost`` is how many lines cannot be read.
 
-    Of a zip archive, the one entry is empty, and ``archive`` has its members.
+    Of a file of lines beyond ``large_bytes`` only the places of the lines are kept. Of a zip archive, the one entry is
+    empty, and ``archive`` has its members.
     """
 
     name: str
     sha256: str
     size_bytes: int
+    large_bytes: int
     entries: Sequence[Entry] = field(default_factory=list)
     lined: bool = False
     lost: int = 0

@@ -15,10 +15,10 @@ from redrive_replays.traces.compressed import COMPRESSED, unpacked
 from redrive_replays.traces.javascript import printed
 from redrive_replays.traces.lenient import lenient, whole
 from redrive_replays.traces.lines import Bytes, Entry, Lines, split
-from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.otel.protobuf import requests_of
 
-# Of a file of lines beyond this size only the places of the lines are kept.
+# Of a file beyond this size little is in memory at a time, if it is one of lines, or an archive.
 LARGE_BYTES = 32 << 20
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -29,22 +29,28 @@ _OBJECT = re.compile(r"[\s,]*\{")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_bytes(data: bytes, name: str) -> Material:
+def read(data: Bytes, name: str, *, large_bytes: int = LARGE_BYTES) -> Material:
     """``data`` as JSON: one document, else lines that are split at a line feed and nothing else.
 
-    A line that cannot be read costs that line only. Raises:
+    A line that cannot be read costs that line only. Beyond ``large_bytes``, lines are decoded when they are looked at.
+
+    Raises:
         BadInput: empty, no JSON, or a document that breaks off.
     """
-    material = Material(name, hashlib.sha256(data).hexdigest(), len(data))
+    material = Material(name, hashlib.sha256(data).hexdigest(), len(data), large_bytes)
+    return _read_bytes(data, material) if isinstance(data, bytes) else _read_mapped(data, material)
+
+
+def _read_bytes(data: bytes, material: Material) -> Material:
     if data.startswith(COMPRESSED):
-        data, notes = unpacked(data, name)
+        data, notes = unpacked(data, material.name)
         material.diagnostics += map(Diagnostic, notes)
     if _read_protobuf(data, material):
         return material
     data, start = _as_utf8(data)
     bare = data.strip()
     if not bare:
-        raise BadInput("the file is empty", place=name)
+        raise NoTrace("the file is empty", place=material.name)
     if bare.startswith(_EVENTS):
         material.entries = [Entry(0, bare.decode(errors="replace"))]
         return material
@@ -59,12 +65,8 @@ def read_bytes(data: bytes, name: str) -> Material:
     return material
 
 
-def read_mapped(data: mmap, name: str, sha256: str) -> Material:
-    """A large file of lines, or an archive, with little of it in memory at a time; any other is read whole.
-
-    Raises as `read_bytes` does.
-    """
-    material = Material(name, sha256, len(data))
+def _read_mapped(data: mmap, material: Material) -> Material:
+    """A large file of lines, or an archive, with little of it in memory at a time; any other is read whole."""
     if data[:4] in MAGIC:
         material.archive = Archive(data)
         material.entries = [Entry(0, None)]
@@ -73,7 +75,7 @@ def read_mapped(data: mmap, name: str, sha256: str) -> Material:
     if _line(data[begin:end]) is not None and (lines := _lines(data, 0, material)) is not None:
         material.lined, material.entries = True, lines
         return material
-    return read_bytes(data[:], name)
+    return _read_bytes(data[:], material)
 
 
 def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadInput) -> None:
@@ -88,8 +90,9 @@ def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadI
         return
     read = lenient(data)
     if read is None:
-        begun = data.lstrip()[:1] in (b"{", b"[")
-        raise BadInput(_torn(problem) if begun else "not JSON", place=material.name) from problem
+        if data.lstrip()[:1] in (b"{", b"["):
+            raise BadInput(_torn(problem), place=material.name) from problem
+        raise NoTrace("not JSON", place=material.name) from problem
     value, notes = read
     material.entries = [Entry(0, value)]
     material.diagnostics += map(Diagnostic, notes)
@@ -106,7 +109,7 @@ def _torn(problem: BadInput) -> str:
 
 def _lines(data: Bytes, start: int, material: Material) -> Sequence[Entry] | None:
     """The lines that hold an object each; None if this is no file of lines."""
-    large = Lines(data, _value) if len(data) > LARGE_BYTES else None
+    large = Lines(data, _value) if len(data) > material.large_bytes else None
     found: list[Entry] = []
     count, first = 0, False
     for index, (number, offset, begin, end) in enumerate(split(data, start)):

@@ -18,6 +18,7 @@ Progress: TypeAlias = Callable[[str, int], None]
 class FileReport:
     """What became of one file; ``refused`` says why nothing of it was taken, in one line.
 
+    One that nobody named, but was come upon, is ``skipped`` where it is no trace, for the reason that stands there.
     ``added`` of its runs are new, the others were there. ``results`` are those in the file, of which ``unpaired``
     answer no call. ``grades`` counts the runs of each grade, ``missing`` what is not there or was inferred.
     """
@@ -34,6 +35,7 @@ class FileReport:
     missing: dict[str, int] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     refused: str = ""
+    skipped: str = ""
 
     def count_trace(self, trace: Trace, events: int) -> None:
         """One run of another tool more."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from redrive_events import BadInput
 from redrive_replays.traces import anthropic, chat, claude_code, codex, inspect_logs, otel, recordings, responses
-from redrive_replays.traces.material import Material
+from redrive_replays.traces.material import Material, NoTrace
 from redrive_replays.traces.swe import mini_swe_agent, swe_agent
 from redrive_replays.traces.tau import tau2, tau_bench
 from redrive_replays.traces.trace import Trace
@@ -99,12 +99,25 @@ def importer_of(material: Material) -> Importer:
     """The importer that recognises the file's content; its name does not count.
 
     Raises:
-        BadInput: none does.
+        NoTrace: none does.
     """
     for importer in IMPORTERS:
         if importer.detect(material):
             return importer
-    raise BadInput(f"no trace that is known here; read are: {readable()}", place=material.name)
+    raise NoTrace("no trace that is known here", hint=f"read are: {readable()}", place=material.name)
+
+
+def importer_named(name: str) -> Importer:
+    """The importer of this name, whatever the content.
+
+    Raises:
+        BadInput: there is none.
+    """
+    for importer in IMPORTERS:
+        if importer.name == name:
+            return importer
+    known = ", ".join((recordings.NAME, *(importer.name for importer in IMPORTERS)))
+    raise BadInput(f"no format is called {name!r}; there are: {known}")
 
 
 def readable() -> str:

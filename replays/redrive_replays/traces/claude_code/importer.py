@@ -19,7 +19,7 @@ from redrive_replays.traces.claude_code.lines import (
 )
 from redrive_replays.traces.claude_code.said import Told
 from redrive_replays.traces.conversation import retell
-from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.times import clock_of
 from redrive_replays.traces.trace import ASSISTANT, NO_META, RESULTS, Remark, Said, Trace
 
@@ -58,9 +58,9 @@ def refuse_meta(material: Material) -> Iterator[Trace]:
     """There is no message in it.
 
     Raises:
-        BadInput: always.
+        NoTrace: always.
     """
-    raise BadInput("what Claude Code notes of a sub-agent beside its file: no messages, so no run", place=material.name)
+    raise NoTrace("what Claude Code notes of a sub-agent beside its file: no messages, so no run", place=material.name)
 
 
 @dataclass(slots=True, eq=False)

@@ -11,7 +11,7 @@ from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.archive import Archive
 from redrive_replays.traces.inspect_logs.samples import Evaluation, traces_of
 from redrive_replays.traces.lenient import lenient
-from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.trace import Trace
 
 HEADER: Final = "header.json"
@@ -51,7 +51,7 @@ def read(material: Material) -> Iterator[Trace]:
     else:
         head, sources = _in_json(material)
     if not sources:
-        raise BadInput(NO_SAMPLES)
+        raise (BadInput if material.diagnostics else NoTrace)(NO_SAMPLES)
     evaluation = Evaluation(head, len(sources))
     for index, source in enumerate(sources):
         try:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from redrive_events import BadInput, Json
-from redrive_replays.traces.material import Diagnostic, Material
+from redrive_events import Json
+from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.otel import names
 from redrive_replays.traces.otel.containers import CONTAINERS, Container
 from redrive_replays.traces.otel.otlp import Record
@@ -56,7 +56,7 @@ def read(material: Material) -> Iterator[Trace]:
     if not traces and not material.diagnostics:
         kinds = ", ".join(f"{name} ({count})" for name, count in Counter(one.name for one in spans).most_common(3))
         told = f": {kinds}" if kinds else ""
-        raise BadInput(f"{len(spans)} spans, none of a model that was asked, nor of a tool{told}", place=material.name)
+        raise NoTrace(f"{len(spans)} spans, none of a model that was asked, nor of a tool{told}", place=material.name)
     for trace in traces:
         if material.lost:
             trace.grade = "view-only"
@@ -119,6 +119,6 @@ def refuse_eval_set(material: Material) -> Iterator[Trace]:
     """What is expected is no recording.
 
     Raises:
-        BadInput: always.
+        NoTrace: always.
     """
-    raise BadInput("an ADK evaluation set: what is expected of an agent, not what one did", place=material.name)
+    raise NoTrace("an ADK evaluation set: what is expected of an agent, not what one did", place=material.name)

@@ -10,7 +10,7 @@ from redrive_events import BadInput, Json
 from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.chat.replies import completion_of, reply_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
-from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.times import Moment, clock_of, moment
 from redrive_replays.traces.trace import ASSISTANT, NO_META, RESULTS, Meta, Remark, Said, Trace
 
@@ -45,9 +45,9 @@ def refuse_predictions(material: Material) -> Iterator[Trace]:
     """A file of patches has no messages.
 
     Raises:
-        BadInput: always.
+        NoTrace: always.
     """
-    raise BadInput(
+    raise NoTrace(
         "predictions: a patch for each task, and no messages; the trajectories are other files", place=material.name
     )
 

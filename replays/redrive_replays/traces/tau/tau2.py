@@ -8,7 +8,7 @@ from typing import Final
 
 from redrive_events import BadInput, Json
 from redrive_replays.traces.conversation import retell
-from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.tau.tau2_messages import said_of
 from redrive_replays.traces.times import clock_of, moment
 from redrive_replays.traces.trace import Remark, Said, Trace
@@ -55,9 +55,9 @@ def refuse_submission(material: Material) -> Iterator[Trace]:
     """An entry of the leaderboard holds figures.
 
     Raises:
-        BadInput: always.
+        NoTrace: always.
     """
-    raise BadInput("an entry of the tau2 leaderboard: figures only; its runs are other files", place=material.name)
+    raise NoTrace("an entry of the tau2 leaderboard: figures only; its runs are other files", place=material.name)
 
 
 def read(material: Material) -> Iterator[Trace]:
@@ -70,7 +70,7 @@ def read(material: Material) -> Iterator[Trace]:
     file = _File()
     if isinstance(value, dict) and "tasks" in value:
         if not value.get("simulations"):
-            raise BadInput("tau2 results without simulations: each of them is a file of its own, import those")
+            raise NoTrace("tau2 results without simulations: each of them is a file of its own, import those")
         tasks = value["tasks"] if isinstance(value["tasks"], list) else ()
         file = _File(
             _dict(value.get("info")), {str(one["id"]): one for one in tasks if _dict(one).get("id") is not None}

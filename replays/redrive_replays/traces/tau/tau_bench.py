@@ -8,7 +8,7 @@ from typing import Final
 from redrive_events import BadInput, Json
 from redrive_replays.traces.chat.messages import are_messages, said_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
-from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.trace import Remark, Said, Trace
 
 STOP: Final = "###STOP###"
@@ -32,9 +32,9 @@ def refuse_display(material: Material) -> Iterator[Trace]:
     """Few-shot files hold no messages.
 
     Raises:
-        BadInput: always.
+        NoTrace: always.
     """
-    raise BadInput(
+    raise NoTrace(
         "tau-bench few-shot examples: conversations as text for display, without calls, so there is nothing to drive",
         place=material.name,
     )
