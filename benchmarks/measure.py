@@ -25,7 +25,9 @@ class Figure:
 
     def __str__(self) -> str:
         each, raw = (1e6 * seconds / self.units for seconds in (self.subject_s, self.limit_s))
-        return f"{self.name:<44} {each:>10.2f} µs   {self.limit:<34} {raw:>10.2f} µs   {self.ratio:>6.2f} x  {self.note}"
+        return (
+            f"{self.name:<44} {each:>10.2f} µs   {self.limit:<34} {raw:>10.2f} µs   {self.ratio:>6.2f} x  {self.note}"
+        )
 
 
 def compared(name: str, subject: Work, limit_name: str, limit: Work, *, units: int = 1, rounds: int = 15) -> Figure:
