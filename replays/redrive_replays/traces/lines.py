@@ -49,12 +49,13 @@ class Lines(Sequence[Entry]):
         return Entry(index, self._read(self._data[begin:end]), number, offset)
 
 
-def split(data: Bytes, start: int = 0) -> Iterator[tuple[int, int, int, int]]:
+def split(data: Bytes, start: int = 0, begin: int = 0) -> Iterator[tuple[int, int, int, int]]:
     """The lines that are not blank: number, offset in the file, and where the line begins and ends in ``data``.
 
-    ``start`` is the offset of the data in the file. A carriage return at the end is not of the line.
+    ``start`` is the offset of the data in the file; the first line begins at ``begin``. A carriage return at the end is
+    not of the line.
     """
-    begin, number, size = 0, 0, len(data)
+    number, size = 0, len(data)
     while begin < size:
         number += 1
         feed = data.find(b"\n", begin)

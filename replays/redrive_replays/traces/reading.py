@@ -71,8 +71,9 @@ def _read_mapped(data: mmap, material: Material) -> Material:
         material.archive = Archive(data)
         material.entries = [Entry(0, None)]
         return material
-    _, _, begin, end = next(split(data), (0, 0, 0, 0))
-    if _line(data[begin:end]) is not None and (lines := _lines(data, 0, material)) is not None:
+    mark = len(codecs.BOM_UTF8) if data[:3] == codecs.BOM_UTF8 else 0
+    _, _, begin, end = next(split(data, begin=mark), (0, 0, 0, 0))
+    if _line(data[begin:end]) is not None and (lines := _lines(data, 0, material, mark)) is not None:
         material.lined, material.entries = True, lines
         return material
     return _read_bytes(data[:], material)
@@ -107,12 +108,12 @@ def _torn(problem: BadInput) -> str:
     return f"a torn JSON document: it breaks at byte {where[1]}"
 
 
-def _lines(data: Bytes, start: int, material: Material) -> Sequence[Entry] | None:
+def _lines(data: Bytes, start: int, material: Material, mark: int = 0) -> Sequence[Entry] | None:
     """The lines that hold an object each; None if this is no file of lines."""
     large = Lines(data, _value) if len(data) > material.large_bytes else None
     found: list[Entry] = []
     count, first = 0, False
-    for index, (number, offset, begin, end) in enumerate(split(data, start)):
+    for index, (number, offset, begin, end) in enumerate(split(data, start, mark)):
         count = index + 1
         read = _line(data[begin:end])
         first = first or (index == 0 and read is not None)
