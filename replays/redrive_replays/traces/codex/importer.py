@@ -6,7 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from redrive_events import Json
-from redrive_replays.traces.codex.lines import SHOWN, Line, is_envelope, is_exec, is_head, item_of, line_of, text
+from redrive_replays.traces.codex.lines import (
+    SHOWN,
+    Line,
+    entries_in,
+    is_document,
+    is_envelope,
+    is_exec,
+    is_head,
+    item_of,
+    line_of,
+    text,
+)
 from redrive_replays.traces.codex.said import Told, given
 from redrive_replays.traces.conversation import NO_TIMES, retell
 from redrive_replays.traces.material import Material
@@ -31,15 +42,16 @@ LOOKED_AT: Final = 20
 def detect(material: Material) -> bool:
     """Whether the file is made of a session's lines."""
     looked_at = [entry.value for entry in material.entries[:LOOKED_AT]]
-    if is_head(looked_at[0]) or any(map(is_envelope, looked_at)):
+    if is_head(looked_at[0]) or is_document(looked_at[0]) or any(map(is_envelope, looked_at)):
         return True
     return is_exec(looked_at[0]) and sum(map(is_exec, looked_at)) * 2 > len(looked_at)
 
 
 def read(material: Material) -> Iterator[Trace]:
     """Each session as a run, what was taken back in it as runs behind it."""
-    entries = iter(range(len(material.entries) + 1))
-    for session in _sessions([line_of(entry) for entry in material.entries]):
+    lines = [line_of(entry) for entry in entries_in(material.entries)]
+    entries = iter(range(len(lines) + 1))
+    for session in _sessions(lines):
         yield from _runs(session, entries, material)
 
 
@@ -77,6 +89,13 @@ def _spawned(meta: Mapping[str, Json]) -> Mapping[str, Json]:
     return source if isinstance(source, dict) else {}
 
 
+def _role(meta: Mapping[str, Json]) -> str:
+    """What a session that another began is for, where it says nothing else of that one."""
+    source = meta.get("source")
+    kind = source.get("subagent") if isinstance(source, dict) else None
+    return text(kind) or (text(kind.get("other")) if isinstance(kind, dict) else "")
+
+
 def _runs(lines: Sequence[Line], entries: Iterator[int], material: Material) -> Iterator[Trace]:
     trace = Trace(entry=next(entries))
     told = Told(trace)
@@ -112,7 +131,7 @@ def _runs(lines: Sequence[Line], entries: Iterator[int], material: Material) -> 
 
 def _meta(lines: Sequence[Line], trace: Trace) -> Moment | None:
     """What the head of a session says of it; when it began, if it goes on from another."""
-    heads = [line.value for line in lines if line.kind in {"session_meta", "thread.started"}]
+    heads = [line.value for line in lines if line.kind in {"session_meta", "thread.started", "session.created"}]
     head: Mapping[str, Json] = heads[0] if heads else {}
     spawned = _spawned(head)
     for key, name in _LABELS.items():
@@ -123,8 +142,8 @@ def _meta(lines: Sequence[Line], trace: Trace) -> Moment | None:
         trace.labels |= {f"git_{key}": value for key, value in git.items() if isinstance(value, str) and value}
     if isinstance(source := head.get("source"), str):
         trace.labels["source"] = source
-    trace.agent = text(spawned.get("agent_role"))
-    if spawned or head.get("parent_thread_id"):
+    trace.agent = text(spawned.get("agent_role")) or _role(head)
+    if spawned or trace.agent or head.get("parent_thread_id"):
         trace.lacks(OTHER_FILE)
     return moment(head.get("timestamp")) if head.get("forked_from_id") or spawned else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +20,8 @@ ENVELOPES: Final = frozenset(
 EXEC: Final = frozenset(
     {
         *("thread.started", "turn.started", "turn.completed", "turn.failed"),
-        *("item.started", "item.updated", "item.completed"),
+        *("item.started", "item.updated", "item.completed", "item.plan.delta", "request_user_input"),
+        *("session.created", "error"),
     }
 )
 ITEM: Final = "item"
@@ -58,7 +59,26 @@ def is_exec(value: Json) -> bool:
     """Whether ``value`` is a line of what `codex exec --json` prints."""
     if not isinstance(value, dict) or text(value.get("type")) not in EXEC or "payload" in value:
         return False
+    if value["type"] == "error":
+        return isinstance(value.get("message"), str)
     return value["type"] != "item.completed" or isinstance(value.get(ITEM), dict)
+
+
+def is_document(value: Json) -> bool:
+    """Whether ``value`` is a whole session of the first Codex, with all items in one document."""
+    if not isinstance(value, dict) or not isinstance(value.get("items"), list):
+        return False
+    head = value.get("session")
+    return isinstance(head, dict) and {"id", "timestamp"} <= head.keys()
+
+
+def entries_in(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """The lines of a file; those of a session in one document are its head and its items."""
+    value = entries[0].value
+    if not is_document(value):
+        return entries
+    lines = ({"instructions": None, **value["session"]}, *value["items"])
+    return [Entry(index, one) for index, one in enumerate(lines)]
 
 
 def is_head(value: Json) -> bool:
@@ -94,44 +114,11 @@ def item_of(value: Mapping[str, Json]) -> Mapping[str, Json]:
             found = {**{key: one for key, one in found.items() if key != "function"}, **function}
         if found["type"].endswith("_output"):
             result = found.pop("result", found.get("output"))
-            return {**found, "output": result if isinstance(result, str) else _json(result)}
+            return {**found, "output": result if isinstance(result, str) else json_of(result)}
         return {"call_id": "", "arguments": value.get("arguments"), **found}
     return value
 
 
-def _json(value: Json) -> str:
+def json_of(value: Json) -> str:
+    """``value`` as JSON text, nothing as no text."""
     return "" if value is None else msgspec.json.encode(value).decode()
-
-
-def items_of_exec(line: Line) -> Iterator[Mapping[str, Json]]:
-    """What an item that `codex exec` printed says, as items of a conversation."""
-    item = line.value.get(ITEM)
-    if not isinstance(item, dict):
-        return
-    kind, words = text(item.get("type")), text(item.get("text"))
-    if kind == "agent_message":
-        yield {"type": "message", "role": "assistant", "content": words}
-    elif kind == "reasoning":
-        yield {"type": "reasoning", "summary": [{"type": "summary_text", "text": words}]}
-    elif kind in {"command_execution", "mcp_tool_call"}:
-        yield from _acted(item, kind)
-    elif kind in {"file_change", "web_search"}:
-        yield {"type": f"{kind}_call", **{key: one for key, one in item.items() if key != "type"}}
-
-
-def _acted(item: Mapping[str, Json], kind: str) -> Iterator[Mapping[str, Json]]:
-    """A call and, where it has come, its result."""
-    label = text(item.get("id"))
-    result: dict[str, Json] = {"type": "function_call_output", "call_id": label}
-    if kind == "mcp_tool_call":
-        yield _call(label, text(item.get("tool")), item.get("arguments"))
-        if (came := item.get("error") or item.get("result")) is not None:
-            yield {**result, "output": _json(came), **({"status": "failed"} if item.get("error") else {})}
-        return
-    yield _call(label, kind, {"command": item.get("command")})
-    if "aggregated_output" in item or item.get("exit_code") is not None:
-        yield {**result, "output": text(item.get("aggregated_output")), "exit_code": item.get("exit_code")}
-
-
-def _call(label: str, name: str, arguments: Json) -> Mapping[str, Json]:
-    return {"type": "function_call", "call_id": label, "name": name, "arguments": arguments}

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from redrive_events import BadInput, Json, Usage, parse_json, text_of
-from redrive_replays.traces.codex.lines import EXEC, SHOWN, Line, item_of, items_of_exec, text
+from redrive_replays.traces.codex import printed
+from redrive_replays.traces.codex.lines import ENVELOPES, EXEC, SHOWN, Line, item_of, text
 from redrive_replays.traces.responses.items import Reply, heard, is_replied
 from redrive_replays.traces.responses.replies import usage_of
 from redrive_replays.traces.times import Moment, moment
@@ -19,7 +20,8 @@ UNKNOWN: Final = "what a record of an unknown type means (kept as it came)"
 FORGOT: Final = "what the model was shown after a compaction (the run keeps all that was said before)"
 BY_EXIT: Final = "whether a result is an error (told by its exit code)"
 LATE_TOKENS: Final = "which reply some tokens are of (counted with the one before)"
-_KNOWN: Final = frozenset({"session_meta", "turn_context", "event_msg", "compacted", "world_state", "state", *EXEC})
+_KNOWN: Final = ENVELOPES | EXEC | {"state"}
+_COMPACTED: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
 # What is printed while a command runs; the result has it.
 _REPEATED: Final = frozenset({"stdout", "stderr", "aggregated_output", "formatted_output"})
 _EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:) (-?\d{1,18})(?!\d)")
@@ -54,6 +56,7 @@ class Told:
     context: Json = None
     total: Json = None
     held: Usage | None = None
+    begun: dict[str, Line] = field(default_factory=dict)
 
     def beside(self, name: str, value: Json) -> None:
         """What is no message stands with the message before it; at the beginning, with the run."""
@@ -94,7 +97,7 @@ class Told:
         if kind == "ghost_snapshot":
             self.beside(kind, dict(item))
             return
-        if kind == "compaction":
+        if kind in _COMPACTED:
             self.trace.missing[FORGOT] = 1
         if is_replied(item) and kind != "agent_message":
             if self.reply is None:
@@ -200,19 +203,35 @@ class Told:
 
     def _printed(self, line: Line) -> None:
         """A line of what `codex exec --json` prints."""
-        item = line.value.get("item")
-        if line.kind == "item.completed" and isinstance(item, dict):
-            found = list(items_of_exec(line))
-            for one in found:
-                self._item(line, one)
-            if not found:
-                self.beside(text(item.get("type")) or "item", dict(item))
-            return
+        if printed.is_open(line):
+            self.begun[printed.name_of(line)] = line
+        if line.kind == "item.completed":
+            self._ended(line)
         if line.kind == "turn.completed" and (used := usage_of(line.value.get("usage"))) is not None:
             self.held = _more(self.held, used)
             self._give_back()
+        if line.kind.startswith("turn."):
+            self._never_ended()
         if not line.kind.startswith("item."):
             self.beside(line.kind, dict(line.value))
+
+    def _ended(self, line: Line) -> None:
+        """An item that was printed whole."""
+        self.begun.pop(printed.name_of(line), None)
+        found = list(printed.items_of(line))
+        for one in found:
+            self._item(line, one)
+        if not found:
+            self.beside(printed.kind_of(line) or "item", line.value["item"])
+        if (verdict := printed.declined(line)) is not None:
+            self.beside("verdict", verdict)
+
+    def _never_ended(self) -> None:
+        """Calls that were begun, and of which nothing came."""
+        for line in self.begun.values():
+            for one in printed.items_of(line):
+                self._item(line, one)
+        self.begun.clear()
 
     def _give_back(self) -> None:
         """Tokens behind the last reply are of one before it."""
@@ -227,6 +246,7 @@ class Told:
 
     def end(self) -> None:
         """Nothing comes any more."""
+        self._never_ended()
         self._give_back()
 
 

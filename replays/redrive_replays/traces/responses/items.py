@@ -64,6 +64,8 @@ def is_replied(item: Mapping[str, Json]) -> bool:
     kind = kind_of(item)
     if kind in {"", "message"}:
         return item.get("role") == ASSISTANT
+    if kind == "program_output":
+        return True  # a program runs at the provider, also where what came of it has an id
     if kind.endswith(_OUTPUT):
         return not _label(item) and kind.removesuffix(_OUTPUT) not in _ASKED
     return kind not in {"mcp_approval_response", "item_reference", "additional_tools"}
@@ -155,11 +157,12 @@ def result_of(item: Mapping[str, Json]) -> Said:
     """The output of a call."""
     extras: dict[str, Json] = {}
     output = item.get("output", item.get("tools"))
-    content = content_of(output, extras)
+    told = output.get("success") if isinstance(output, dict) and "content" in output else None
+    content = content_of(output["content"] if isinstance(told, bool) else output, extras)
     taken = {"type", "call_id", "output" if "output" in item else "tools"}
     extras |= {key: one for key, one in item.items() if key not in taken and one is not None}
     label = _label(item)
-    failed = item.get("status") in ("failed", "incomplete") if isinstance(item.get("status"), str) else False
+    failed = told is False or item.get("status") in ("failed", "incomplete")
     return Said("tool", content, (label,) if label else (), status="error" if failed else "ok", extras=extras)
 
 
@@ -169,9 +172,8 @@ def content_of(content: Json, extras: dict[str, Json]) -> Content:
         return content
     if content is None:
         return ()
-    if not isinstance(content, list):
-        return (Opaque(data=content),)
-    blocks = tuple(_part(part, index, extras) for index, part in enumerate(content))
+    parts = content if isinstance(content, list) else [content]
+    blocks = tuple(_part(part, index, extras) for index, part in enumerate(parts))
     return blocks[0].text if len(blocks) == 1 and isinstance(blocks[0], Text) else blocks
 
 

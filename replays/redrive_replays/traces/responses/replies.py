@@ -86,7 +86,7 @@ def usage_of(usage: Json) -> Usage | None:
         return None
     given, made = usage.get("input_tokens_details"), usage.get("output_tokens_details")
     read = tokens_of(given, "cached_tokens") or tokens_of(usage, "cached_input_tokens")
-    write = tokens_of(given, "cache_write_tokens")
+    write = tokens_of(given, "cache_write_tokens") or tokens_of(usage, "cache_write_input_tokens")
     output = tokens_of(usage, "output_tokens")
     reasoning = tokens_of(made, "reasoning_tokens") or tokens_of(usage, "reasoning_output_tokens")
     return Usage(
