@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.lines import Entry
 from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.times import Moment
 from redrive_replays.traces.trace import Meta
 
 # So many conversations of a file of requests may go on side by side.
@@ -21,7 +22,8 @@ class Exchange:
 
     ``earlier`` is what the responses to the conversation's earlier requests say of their replies, by the reply's place
     among the messages; ``requests`` counts them all. ``cut`` is a response whose stream breaks off; the first
-    ``given`` messages are those of another conversation, from which this one goes on.
+    ``given`` messages are those of another conversation, from which this one goes on. ``replied`` is when replies came,
+    by the reply's place.
     """
 
     entry: int
@@ -33,6 +35,7 @@ class Exchange:
     requests: int = 1
     cut: bool = False
     given: int = 0
+    replied: dict[int, Moment] = field(default_factory=dict)
 
     @property
     def is_request(self) -> bool:
@@ -96,6 +99,7 @@ def conversations(exchanges: Iterable[Exchange], kin: Kin) -> Iterator[Exchange]
         if before is not None:
             exchange.entry, exchange.requests = before[0].entry, before[0].requests + 1
             exchange.earlier = {**before[0].earlier, **kin.meta_of(before[0])}
+            exchange.replied = {**before[0].replied, **exchange.replied}
             going.remove(before)
         if len(going) > SIDE_BY_SIDE_MAX:
             yield going.pop(0)[0]

@@ -14,6 +14,7 @@ ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "f
 _READ: Final = frozenset(
     {
         *("role", "content", "name", "tool_calls", "tool_call_id", "tool_call_ids", "function_call"),
+        "tool_name",
         *("refusal", "reasoning_content", "reasoning", "thinking_blocks"),
     }
 )
@@ -59,11 +60,14 @@ def said_of(message: Mapping[str, Json], meta: Meta = NO_META) -> Said:
         return Said(role, _replied(message, content, extras), meta=meta, extras=extras)
     name = message.get("name")
     if role in RESULTS:
+        name = name or message.get("tool_name")
         return Said(
             role, _content(content, extras), _ids(message), name if isinstance(name, str) else "", extras=extras
         )
     if name is not None:
         extras["name"] = name
+    if "tool_name" in message:
+        extras["tool_name"] = message["tool_name"]
     return Said(role, _content(content, extras), extras=extras)
 
 

@@ -9,13 +9,27 @@ from redrive_events import BadInput, Json, Usage, parse_json
 from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.trace import ASSISTANT, Meta, Said
 
-_ADDED: Final = ("content", "reasoning_content", "reasoning", "refusal")
+_ADDED: Final = frozenset({"content", "reasoning_content", "reasoning", "refusal"})
+_JOINED: Final = _ADDED | {"role", "function_call", "tool_calls"}
+# What is kept as what it means; all else that a completion says stands beside its reply.
+_READ: Final = frozenset({"id", "object", "created", "model", "choices", "usage"})
+_OF_A_CHOICE: Final = frozenset({"index", "message", "delta", "finish_reason"})
 TOKENS_MAX: Final = 2**53
 
 
 def is_response(value: Json) -> bool:
     """Whether ``value`` is a chat completion, its text, or a stream of its chunks."""
     return completion_of(value) is not None
+
+
+def is_chunk(value: Json) -> bool:
+    """Whether ``value`` is a chunk of a streamed completion, or one that was put together of such."""
+    return isinstance(value, dict) and value.get("object") == "chat.completion.chunk"
+
+
+def is_finished(completion: Mapping[str, Json]) -> bool:
+    """Whether a completion says why it ended."""
+    return any(isinstance(one, dict) and one.get("finish_reason") for one in completion["choices"])
 
 
 def completion_of(value: Json) -> Mapping[str, Json] | None:
@@ -43,7 +57,15 @@ def reply_of(completion: Mapping[str, Json], *, cost: Json = None) -> Said | Non
         response_id=_text(completion.get("id")),
         cost_micros=micros(cost),
     )
-    return said_of({**message, "role": ASSISTANT}, meta)
+    said = said_of({**message, "role": ASSISTANT}, meta)
+    others = [one for one in completion["choices"] if one is not choice]
+    beside = {
+        "choice": {key: one for key, one in choice.items() if key not in _OF_A_CHOICE and one not in (None, {}, [])},
+        "choices": others,
+        "response": {key: one for key, one in completion.items() if key not in _READ and one not in (None, {}, [], "")},
+    }
+    said.extras = {**said.extras, **{key: one for key, one in beside.items() if one}}
+    return said
 
 
 def micros(cost: Json) -> int:
@@ -57,7 +79,9 @@ def usage_of(usage: Json) -> Usage | None:
         return None
     given, made = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
     read = tokens_of(given, "cached_tokens") or tokens_of(usage, "cache_read_input_tokens", "prompt_cache_hit_tokens")
-    write = tokens_of(usage, "cache_creation_input_tokens") or tokens_of(given, "cache_write_tokens")
+    write = tokens_of(usage, "cache_creation_input_tokens") or tokens_of(
+        given, "cache_write_tokens", "cache_creation_tokens"
+    )
     prompt = tokens_of(usage, "prompt_tokens", "input_tokens")
     return Usage(
         input=max(0, prompt - read - write),
@@ -98,38 +122,51 @@ def _assembled(chunks: Iterable[Mapping[str, Json]]) -> Mapping[str, Json] | Non
     """One completion from its chunks: words and arguments are joined, ids and names stand in a call's first chunk."""
     whole: dict[str, Json] = {}
     message: dict[str, Json] = {"role": ASSISTANT, "content": None}
-    calls: dict[Json, dict[str, Json]] = {}
+    calls: dict[int, dict[str, Json]] = {}
+    others: list[Json] = []
     finish = None
     for chunk in chunks:
         whole |= {key: value for key, value in chunk.items() if key != "choices" and value is not None}
         for choice in chunk["choices"]:
-            if not isinstance(choice, dict) or choice.get("index", 0) != 0:
+            if not isinstance(choice, dict):
+                continue
+            if choice.get("index", 0) != 0:
+                others.append(choice)
                 continue
             finish = choice.get("finish_reason") or finish
             if isinstance(choice.get("message"), dict):
                 message |= choice["message"]
             if isinstance(delta := choice.get("delta"), dict):
                 _add(message, calls, delta)
-    if calls:
-        message["tool_calls"] = list(calls.values())
-    return {**whole, "choices": [{"index": 0, "finish_reason": finish, "message": message}]}
+    return {**whole, "choices": [{"index": 0, "finish_reason": finish, "message": message}, *others]}
 
 
-def _add(message: dict[str, Json], calls: dict[Json, dict[str, Json]], delta: Mapping[str, Json]) -> None:
-    for key in _ADDED:
-        if isinstance(words := delta.get(key), str):
-            message[key] = (message.get(key) or "") + words
+def _add(message: dict[str, Json], calls: dict[int, dict[str, Json]], delta: Mapping[str, Json]) -> None:
+    for key, value in delta.items():
+        if key in _ADDED and isinstance(value, str):
+            message[key] = (message.get(key) or "") + value
+        elif key not in _JOINED and value not in (None, "", []):
+            before = message.get(key)
+            message[key] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
     if isinstance(old := delta.get("function_call"), dict):
         _extend(message.setdefault("function_call", {}), old)
     parts = delta.get("tool_calls")
     for part in parts if isinstance(parts, list) else []:
-        if not isinstance(part, dict):
-            continue
-        index = part.get("index", len(calls))
-        call = calls.setdefault(index if isinstance(index, int) else len(calls), {"function": {}})
-        call["id"] = call.get("id") or part.get("id")
-        if isinstance(made := part.get("function"), dict):
-            _extend(call["function"], made)
+        if isinstance(part, dict):
+            _call(message, calls, part)
+
+
+def _call(message: dict[str, Json], calls: dict[int, dict[str, Json]], part: Mapping[str, Json]) -> None:
+    """A part of a call; ``calls`` has the one that each index stands for: some give all the same, with other ids."""
+    given, label = part.get("index"), part.get("id")
+    index = given if isinstance(given, int) else len(calls)
+    call = calls.get(index)
+    if call is None or (label and call["id"] and label != call["id"]):
+        call = calls[index] = {"id": None, "function": {}}
+        message.setdefault("tool_calls", []).append(call)
+    call["id"] = call["id"] or label
+    if isinstance(made := part.get("function"), dict):
+        _extend(call["function"], made)
 
 
 def _extend(call: dict[str, Json], made: Mapping[str, Json]) -> None:
