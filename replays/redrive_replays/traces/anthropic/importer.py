@@ -8,8 +8,9 @@ from typing import Final
 from redrive_events import BadInput, Json
 from redrive_replays.traces.anthropic.messages import are_own, are_turns, is_turn, said_of
 from redrive_replays.traces.anthropic.replies import answer_of, meta_of, reply_of
+from redrive_replays.traces.anthropic.timed import Clock
 from redrive_replays.traces.chat.replies import micros
-from redrive_replays.traces.conversation import NO_TIMES, retell
+from redrive_replays.traces.conversation import retell
 from redrive_replays.traces.exchanges import (
     Answer,
     Exchange,
@@ -22,54 +23,54 @@ from redrive_replays.traces.exchanges import (
 )
 from redrive_replays.traces.lines import Entry
 from redrive_replays.traces.material import Material
+from redrive_replays.traces.recorded import REQUESTS, RESPONSES, listed
 from redrive_replays.traces.trace import ASSISTANT, NO_META, Meta, Remark, Said, Trace
 
-# Where a request stands, and where the response to it.
-REQUESTS: Final = ("", "request", "request.body", "body", "params", "input", "data", "kwargs")
-RESPONSES: Final = (
-    "response",
-    "response.body",
-    "response.body.string",
-    "result.message",
-    "completion",
-    "output",
-    "body",
-)
 PARAMETERS: Final = frozenset(
     {
         *("max_tokens", "temperature", "top_p", "top_k", "stop_sequences", "stream", "thinking", "tool_choice"),
         *("service_tier", "container", "context_management", "mcp_servers", "betas", "output_config", "output_format"),
-        *("cache_control", "speed", "inference_geo"),
+        *("cache_control", "speed", "inference_geo", "anthropic_version", "anthropic_beta"),
     }
 )
 _SETTINGS: Final = PARAMETERS | {"model", "system", "messages", "tools"}
 NO_REQUEST: Final = "the request (only its response was kept)"
 CUT_REPLY: Final = "the end of a reply (its stream breaks off)"
+LOST_PIECE: Final = "a piece of a streamed reply (its line could not be read)"
 LOST_LINE: Final = "a message (its line could not be read)"
 LOOKED_AT: Final = 8
 
 
 def detect(material: Material) -> bool:
     """Whether the file is, or holds, Anthropic's requests, responses or messages."""
-    looked_at = entries_of(material, are_turns)[:LOOKED_AT]
+    looked_at = _entries(material)[:LOOKED_AT]
     if _is_stream(material) or any(found(entry) is not None for entry in looked_at):
         return True
-    return material.lined and are_own(
-        [entry.value for entry in entries_of(material, are_turns) if is_turn(entry.value)]
-    )
+    return material.lined and are_own([entry.value for entry in material.entries if is_turn(entry.value)])
+
+
+def _entries(material: Material) -> Sequence[Entry]:
+    """The values of the file, or of the list in its document."""
+    entries = entries_of(material, are_turns)
+    return entries if material.lined else listed(entries, found)
 
 
 def read(material: Material) -> Iterator[Trace]:
     """Each conversation of the file as a run."""
-    entries = entries_of(material, are_turns)
-    if _is_stream(material):
+    entries = _entries(material)
+    stream = _is_stream(material)
+    if stream:
         entries = [Entry(0, [entry.value for entry in material.entries])]
     if all(found(entry) is None for entry in entries):
         yield _one_message_a_line(material, entries)
         return
     for exchange in conversations(exchanges_of(material, entries, found, "no Anthropic messages"), KIN):
         try:
-            yield trace_of(exchange)
+            trace = trace_of(exchange)
+            if stream and material.lost:
+                trace.grade = "view-only"
+                trace.missing[LOST_PIECE] = material.lost
+            yield trace
         except BadInput as error:
             leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
 
@@ -81,18 +82,19 @@ def _is_stream(material: Material) -> bool:
 
 
 def _one_message_a_line(material: Material, entries: Sequence[Entry]) -> Trace:
-    trace = Trace(missing={NO_TIMES: 1})
+    trace, clock = Trace(), Clock()
     said: list[Said] = []
     read = 0
     for entry in entries:
         if is_turn(entry.value) and "content" in entry.value:
-            said += said_of(entry.value)
+            said += clock.timed(entry.value, said_of(entry.value))
             read += 1
         else:
             leave_out(material, entry, "no message")
     if lost := material.lost + len(entries) - read:
         trace.grade = "view-only"
         trace.missing[LOST_LINE] = lost
+    clock.tell(trace)
     return retell(trace, said)
 
 
@@ -127,7 +129,9 @@ def _asked(entry: int, value: Mapping[str, Json], path: str, request: Mapping[st
 def _is_own(request: Mapping[str, Json]) -> bool:
     """Whether a request without a response is Anthropic's: its messages, tools or system prompt say so."""
     tools = request.get("tools")
-    if are_own(request["messages"]) or any(isinstance(one, dict) and "input_schema" in one for one in _list(tools)):
+    if "anthropic_version" in request or are_own(request["messages"]):
+        return True
+    if any(isinstance(one, dict) and "input_schema" in one for one in _list(tools)):
         return True
     plain = not any("tool_calls" in turn or turn["role"] == "system" for turn in request["messages"])
     return plain and "max_tokens" in request and ("system" in request or "thinking" in request)
@@ -181,7 +185,7 @@ def trace_of(exchange: Exchange) -> Trace:
     Raises:
         BadInput: a message is not what it should be.
     """
-    trace = Trace(entry=exchange.entry, missing={NO_TIMES: 1})
+    trace, clock = Trace(entry=exchange.entry), Clock()
     request, response = exchange.request, exchange.response or {}
     if not exchange.messages:
         trace.grade = "model-only"
@@ -195,20 +199,21 @@ def trace_of(exchange: Exchange) -> Trace:
     trace.told = _list(request.get("tools"))
     parameters = {key: request[key] for key in sorted(PARAMETERS & request.keys()) if request[key] is not None}
     model = request.get("model") or response.get("model")
-    said = list(_said(exchange))
+    said = list(_said(exchange, clock))
+    clock.tell(trace)
     return retell(trace, said, model=model if isinstance(model, str) else "", parameters=parameters)
 
 
-def _said(exchange: Exchange) -> Iterator[Said]:
+def _said(exchange: Exchange, clock: Clock) -> Iterator[Said]:
     system = exchange.request.get("system")
     if system:
         yield from said_of({"role": "system", "content": system})
     for index, turn in enumerate(exchange.messages):
         try:
-            yield from said_of(turn, exchange.earlier.get(index, NO_META))
+            yield from clock.timed(turn, said_of(turn, exchange.earlier.get(index, NO_META)))
         except BadInput as error:
             raise BadInput(f"message {index}: {error.problem}") from error
     if exchange.response is not None:
-        reply = reply_of(exchange.response)
+        (reply,) = clock.timed(exchange.response, (reply_of(exchange.response),))
         reply.meta = reply.meta._replace(cost_micros=micros(exchange.around.get("cost")))
         yield reply

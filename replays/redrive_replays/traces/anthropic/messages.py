@@ -62,6 +62,14 @@ def said_of(turn: Mapping[str, Json], meta: Meta = NO_META) -> Iterator[Said]:
     if not isinstance(content, list):
         yield Said(role, content_of(content, extras), extras=extras)
         return
+    *before, last = _parts(role, content)
+    yield from before
+    last.extras = {**last.extras, **extras}
+    yield last
+
+
+def _parts(role: str, content: list[Json]) -> Iterator[Said]:
+    """The results of a message, and the words before and behind each."""
     words: list[Json] = []
     for block in content:
         if _kind(block) != RESULT:
@@ -72,7 +80,7 @@ def said_of(turn: Mapping[str, Json], meta: Meta = NO_META) -> Iterator[Said]:
             words = []
         yield result_of(block)
     if words or not content:
-        yield _words(role, words, extras)
+        yield _words(role, words, {})
 
 
 def _words(role: str, blocks: list[Json], extras: dict[str, Json]) -> Said:

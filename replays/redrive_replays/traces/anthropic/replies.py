@@ -15,7 +15,10 @@ from redrive_replays.traces.trace import ASSISTANT, Meta, Said
 _READ: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
 _COUNTED: Final = frozenset({"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"})
 # What a delta adds to which text of its block.
-_ADDED: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+_ADDED: Final = {
+    **{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"},
+    "compaction_delta": "content",
+}
 EVENTS: Final = frozenset(
     {
         *("message_start", "content_block_start", "content_block_delta", "content_block_stop"),
@@ -115,6 +118,8 @@ class _Block:
         name = _ADDED.get(kind) if isinstance(kind, str) else None
         if name and isinstance(text := delta.get(name), str):
             self.added.setdefault(name, []).append(text)
+            if rest := {key: one for key, one in delta.items() if key not in {"type", name} and one is not None}:
+                self.others.append(rest)
         elif kind == "input_json_delta" and isinstance(text := delta.get("partial_json"), str):
             self.input.append(text)
         elif kind == "citations_delta":

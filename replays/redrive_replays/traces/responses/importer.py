@@ -21,13 +21,11 @@ from redrive_replays.traces.exchanges import (
 )
 from redrive_replays.traces.lines import Entry
 from redrive_replays.traces.material import Material
+from redrive_replays.traces.recorded import REQUESTS, RESPONSES, listed
 from redrive_replays.traces.responses.items import are_items, content_of, is_item, is_own, is_replied, kind_of, said_of
 from redrive_replays.traces.responses.replies import answer_of, error_of, meta_of, reply_of
 from redrive_replays.traces.trace import Meta, Remark, Said, Trace
 
-# Where a request stands, and where the response to it.
-REQUESTS: Final = ("", "request", "request.body", "body", "params", "kwargs", "data")
-RESPONSES: Final = ("response", "response.body", "response.body.string", "completion", "output", "body", "data")
 LISTS: Final = ("input", "items", "data", "messages", "input_list", "history")
 PARAMETERS: Final = frozenset(
     {
@@ -46,6 +44,10 @@ TIMES_OF_REPLIES: Final = "times (only responses have one)"
 MAYBE_BEFORE: Final = "whether something was said before in the conversation"
 CUT_REPLY: Final = "the end of a reply (its stream breaks off)"
 LOST_LINE: Final = "an item (its line could not be read)"
+TURNED: Final = "in which order the items were listed (the newest stood first, so they are turned round)"
+LOST_PIECE: Final = "a piece of a streamed reply (its line could not be read)"
+NEWEST_FIRST: Final = "newest_first"
+GYM: Final = "responses_create_params"
 GOES_ON: Final = "goes_on_from"
 REFERRED: Final = "an item that is only referred to"
 LOOKED_AT: Final = 8
@@ -53,17 +55,24 @@ LOOKED_AT: Final = 8
 
 def detect(material: Material) -> bool:
     """Whether the file is, or holds, requests, responses or items of this kind."""
-    entries = entries_of(material, are_items)
+    entries = _entries(material)
     looked_at = entries[:LOOKED_AT]
     if _is_stream(material) or any(found(entry) is not None for entry in looked_at):
         return True
     return material.lined and all(is_item(one.value) for one in looked_at) and any(is_own(one.value) for one in entries)
 
 
+def _entries(material: Material) -> Sequence[Entry]:
+    """The values of the file, or of the list in its document."""
+    entries = entries_of(material, are_items)
+    return entries if material.lined else listed(entries, found)
+
+
 def read(material: Material) -> Iterator[Trace]:
     """Each conversation of the file as a run."""
-    entries = entries_of(material, are_items)
-    if _is_stream(material):
+    entries = _entries(material)
+    stream = _is_stream(material)
+    if stream:
         entries = [Entry(0, [entry.value for entry in material.entries])]
     if all(found(entry) is None for entry in entries):
         yield _one_item_a_line(material, entries)
@@ -71,7 +80,11 @@ def read(material: Material) -> Iterator[Trace]:
     chained = _chained(list(exchanges_of(material, entries, found, "no Responses items")))
     for exchange in conversations(chained, KIN):
         try:
-            yield trace_of(exchange)
+            trace = trace_of(exchange)
+            if stream and material.lost:
+                trace.grade = "view-only"
+                trace.missing[LOST_PIECE] = material.lost
+            yield trace
         except BadInput as error:
             leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
 
@@ -101,9 +114,10 @@ def found(entry: Entry) -> Exchange | None:
         return Exchange(entry.index, value, {}, None, {})
     where, answer = _response(value)
     if isinstance(value, dict):
+        told = answer is not None or _is_sent(value)
         for path in REQUESTS if where != "" or answer is None else ():
             request = at(value, path)
-            if isinstance(request, dict) and (items := _items(request, answer)) is not None:
+            if isinstance(request, dict) and (items := _items(request, told=told or path == GYM)) is not None:
                 return _asked(entry.index, value, path, request, (where, answer, items))
     if answer is None or answer.message is None:
         return None
@@ -112,20 +126,38 @@ def found(entry: Entry) -> Exchange | None:
     return Exchange(entry.index, (), {}, answer.message, around, cut=not answer.whole)
 
 
-def _items(request: Mapping[str, Json], answer: Answer | None) -> list[Mapping[str, Json]] | None:
+def _is_sent(value: Mapping[str, Json]) -> bool:
+    """Whether the address says that this was asked of the Responses API."""
+    sent = [one.get("url") for one in (value, value.get("request")) if isinstance(one, dict)]
+    return any(isinstance(url, str) and url.partition("?")[0].endswith("/responses") for url in sent)
+
+
+def _items(request: Mapping[str, Json], *, told: bool) -> list[Mapping[str, Json]] | None:
     """The items of a request, None where it has none, or they may be another format's."""
+    told = told or bool(_TELLING & request.keys())
     for key in LISTS:
         given: Json = request.get(key)
         if are_items(given):
-            return list(given)
+            return list(reversed(given)) if request.get("object") == "list" and _is_turned(given) else list(given)
         if key != "input":
             continue
-        told = answer is not None or bool(_TELLING & request.keys())
         if told and isinstance(given, str):
             return [{"role": "user", "content": given}]
         if told and isinstance(given, list) and all(map(is_item, given)):
             return list(given)
     return None
+
+
+def _is_turned(items: Sequence[Mapping[str, Json]]) -> bool:
+    """Whether the newest of listed items stands first: an output before its call, or a reply before what was asked."""
+    places: dict[Json, int] = {}
+    for place, item in enumerate(items):
+        label = item.get("call_id")
+        if isinstance(label, str):
+            first = places.setdefault(label, place)
+            if first != place:
+                return kind_of(items[first]).endswith("_output")
+    return is_replied(items[0]) and not is_replied(items[-1])
 
 
 def _asked(
@@ -139,6 +171,8 @@ def _asked(
     around = _around(value, {path, where} if path else {where, *_SETTINGS, *LISTS})
     if path and (others := {k: one for k, one in request.items() if k not in _SETTINGS and one is not None}):
         around["request"] = others
+    if len(items) > 1 and items[0] is not items[-1] and items[::-1] == request.get("data"):
+        around[NEWEST_FIRST] = True
     error = answer.error if answer else error_of(value.get("response"))
     around |= {"error": error} if error is not None else {}
     message = answer.message if answer else None
@@ -243,6 +277,8 @@ def trace_of(exchange: Exchange) -> Trace:
         # A conversation may begin with this request; a response was there before it.
         trace.grade = trace.grade if label.startswith("conv") else "model-only"
         trace.lacks(MAYBE_BEFORE if label.startswith("conv") else NO_BEFORE)
+    if exchange.around.get(NEWEST_FIRST) is True:
+        trace.lacks(TURNED)
     if exchange.cut:
         trace.grade = "view-only"
         trace.lacks(CUT_REPLY)
