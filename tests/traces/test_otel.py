@@ -254,7 +254,7 @@ def test_a_tools_span_without_an_id_is_paired_by_what_it_does() -> None:
             made = json.loads(one["attributes"]["gen_ai.tool.call.arguments"])
             one["attributes"]["gen_ai.tool.call.arguments"] = json.dumps({"input_str": str(made), "tags": []})
     found = told(Imported(story.otlp(spans)))
-    missing = {"which call a tool's span is of (it names none; paired by name, arguments and order)": 2}
+    missing = {"which call a tool's span is of (no id tells; paired by name, arguments and order)": 2}
     assert found == {**STORY, "missing": missing}
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Final, NamedTuple
 
 from redrive_events import Json
 from redrive_replays.traces.otel import otlp, plain_spans
+from redrive_replays.traces.otel.rows import rows, spelled
 
 Found = otlp.Found
+_LOOKED_AT: Final = 8
 
 
 class Container(NamedTuple):
@@ -26,7 +29,9 @@ def is_jaeger(value: Json) -> bool:
 
 
 def _traces(value: Json) -> Iterator[Mapping[str, Json]]:
-    data = value.get("data", [value]) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        value = next((value[name] for name in ("data", "traces", "result") if value.get(name) is not None), [value])
+    data = value
     data = data if isinstance(data, list) else [data]
     yield from (trace for trace in data if isinstance(trace, dict))
 
@@ -48,21 +53,17 @@ def read_jaeger(value: Json) -> Iterator[Found]:
                 yield "a span that is no object"
 
 
-def _listed(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else [value]
-
-
 def _reader(read: Callable[[Mapping[str, Json]], Found]) -> Callable[[Json], Iterator[Found]]:
     def spans(value: Json) -> Iterator[Found]:
-        for one in _listed(value):
-            yield read(one) if isinstance(one, dict) else "a span that is no object"
+        for one in rows(value):
+            yield read(spelled(one)) if isinstance(one, dict) else "a span that is no object"
 
     return spans
 
 
 def _detector(test: Callable[[Mapping[str, Json]], bool]) -> Callable[[Json], bool]:
     def detect(value: Json) -> bool:
-        return any(isinstance(one, dict) and test(one) for one in _listed(value)[:8])
+        return any(isinstance(one, dict) and test(spelled(one)) for one in islice(rows(value), _LOOKED_AT))
 
     return detect
 
@@ -79,7 +80,7 @@ CONTAINERS: Final = (
     ),
     Container(
         "otel-console",
-        "OpenTelemetry console dumps (Python, JavaScript) and spans as JavaScript holds them",
+        "OpenTelemetry console dumps (Python, JavaScript, Go), spans and log records one by one, ClickHouse, Zipkin",
         _detector(plain_spans.is_console),
         _reader(plain_spans.console_span),
     ),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from redrive_events import Json, ToolUse
+from redrive_events import Json, ToolUse, text_of
 from redrive_replays.traces.otel import gemini, names, vercel
 from redrive_replays.traces.otel.messages import said_in, said_of
 from redrive_replays.traces.otel.spans import Noted, Span
@@ -48,7 +48,24 @@ def words_of(span: Span) -> Words:
             found.replied = one.replied
         if found.asked and found.replied:
             break
-    return found
+    return _without_hidden(found)
+
+
+def _without_hidden(words: Words) -> Words:
+    """Messages without those that were hidden when they were recorded: none, where all were."""
+    _clear(words, words.asked, {"user", *SYSTEM})
+    # A reply may say nothing, if something was asked.
+    _clear(words, words.replied, set() if words.asked else {ASSISTANT})
+    return words
+
+
+def _clear(words: Words, said: list[Said], speaking: set[str]) -> None:
+    """Who is ``speaking`` says something, or it was hidden."""
+    hidden = sum(text_of(one.content) in names.HIDDEN if one.content else one.role in speaking for one in said)
+    if hidden == len(said):
+        said.clear()
+    elif hidden:
+        words.cut = True
 
 
 def _json(value: Json, words: Words) -> Json:
@@ -86,8 +103,10 @@ def _replies(messages: Json) -> list[Said]:
 
 def _finish(messages: Json) -> str:
     for one in messages if isinstance(messages, list) else [messages]:
-        if isinstance(one, dict) and isinstance(finish := one.get("finish_reason"), str):
-            return finish
+        inner = one.get("content") if isinstance(one, dict) else None
+        for holder in (one, inner):
+            if isinstance(holder, dict) and isinstance(finish := holder.get("finish_reason"), str):
+                return finish
     return ""
 
 
@@ -151,16 +170,26 @@ def _events(span: Span) -> Words | None:
         if (role := names.EVENT_ROLES.get(event.name)) is not None:
             asked += said_of(body, role)
         elif event.name == names.CHOICE and body.get("index", 0) in (0, "0"):
-            message = parsed(body.get("message"))
-            replied += said_of(message if isinstance(message, dict) else body, ASSISTANT)
+            replied += said_of(_message_of(body), ASSISTANT)
             reason = body.get("finish_reason")
             finish = reason if isinstance(reason, str) else finish
     return Words(asked, [replace(one, role=ASSISTANT) for one in replied], finish) if asked or replied else None
 
 
+def _message_of(choice: dict[str, Json]) -> dict[str, Json]:
+    """The message of a choice: an object, the choice itself, or only the content of one."""
+    message = choice.get("message")
+    read = parsed(message)
+    if isinstance(read, dict):
+        return read
+    return choice if message is None else {"content": message}
+
+
 def _body(event: Noted) -> dict[str, Json]:
     body = parsed(event.body)
     body = dict(body) if isinstance(body, dict) else {}
+    whole = parsed(event.attributes.get(names.EVENT_CONTENT))
+    body |= whole if isinstance(whole, dict) else {}
     for key in ("content", "tool_calls", "id", "role", "message", "index", "finish_reason", "name"):
         if event.attributes.get(key) is not None:
             body.setdefault(key, event.attributes[key])
@@ -192,11 +221,22 @@ def _messages(value: Json) -> Json:
     return value
 
 
+# Where a request and a response stand whole; what is no JSON in the first is what the user said.
+_WHOLE: Final = (
+    *(("request_data", "response_data"), ("input.value", "output.value"), ("input", "output")),
+    *(("langfuse.observation.input", "langfuse.observation.output"), ("lmnr.span.input", "lmnr.span.output")),
+)
+_PLAIN: Final = {"input.value", "langfuse.observation.input", "lmnr.span.input"}
+
+
 def _bare(span: Span) -> Words | None:
     """A request and a response as some SDKs put them on a span whole."""
     words = Words()
-    for asked, replied in (("request_data", "response_data"), ("input.value", "output.value"), ("input", "output")):
-        request = _messages(parsed(span.attributes.get(asked)))
+    for asked, replied in _WHOLE:
+        given = span.attributes.get(asked)
+        request = _messages(parsed(given))
+        if not words.asked and asked in _PLAIN and isinstance(given, str) and given and parsed(given) is None:
+            words.asked = [Said("user", given)]
         response = span.attributes.get(replied)
         read = parsed(response)
         if not words.asked and _are_messages(request):
@@ -210,7 +250,7 @@ def _bare(span: Span) -> Words | None:
                 words.replied = [Said(ASSISTANT, read["text"])]
         elif not words.replied and isinstance(response, str) and response and read is None:
             words.replied = [Said(ASSISTANT, response)]
-    return words if words.asked else None
+    return words if words.asked or words.replied else None
 
 
 def _is_message(value: Json) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, TypeAlias
 
 from redrive_replays.traces.otel import gemini, names
@@ -18,8 +19,20 @@ _TRACELOOP: Final[dict[str, Kind]] = {"workflow": "agent", "agent": "agent", "to
 def kind_of(span: Span) -> Kind:
     """By the convention that says most; found once."""
     if not span.kind:
-        span.kind = _by_operation(span) or _by_vercel(span) or _by_open_inference(span) or _by_others(span)
-    return span.kind
+        span.kind = next(filter(None, (read(span) for read in _READERS)), "other")
+    return span.kind or "other"
+
+
+def _by_name(span: Span) -> Kind | None:
+    repeats = span.text("gen_ai.tool.name") in names.NO_WORK or span.name.startswith(names.STEPS)
+    return "other" if repeats else None
+
+
+def _by_observer(span: Span) -> Kind | None:
+    for key, kinds in names.OBSERVED.items():
+        if (found := kinds.get(span.text(key))) is not None:
+            return found
+    return None
 
 
 def _by_operation(span: Span) -> Kind | None:
@@ -34,7 +47,9 @@ def _by_operation(span: Span) -> Kind | None:
 
 
 def _by_vercel(span: Span) -> Kind | None:
-    operation = span.text(*names.VERCEL)
+    operation = span.text(*names.VERCEL) or span.name
+    if span.name.endswith(names.VERCEL_ASKED):
+        operation = span.name
     if not operation.startswith("ai."):
         return None
     operation = operation.split(" ")[0]
@@ -58,9 +73,11 @@ def _by_open_inference(span: Span) -> Kind | None:
     return _OPEN_INFERENCE.get(label, "other")
 
 
+def _by_traceloop(span: Span) -> Kind | None:
+    return _TRACELOOP.get(span.text(names.TRACELOOP))
+
+
 def _by_others(span: Span) -> Kind:
-    if found := _TRACELOOP.get(span.text(names.TRACELOOP)):
-        return found
     if span.name == "call_llm" or (gemini.REQUEST in span.attributes and span.text("gen_ai.request.model")):
         return "model"
     if span.text("llm.request.type") in {"chat", "completion"}:
@@ -87,3 +104,8 @@ def _has_words(span: Span) -> bool:
     starts = (names.INPUT, names.OUTPUT, "gen_ai.prompt", "gen_ai.completion", "gen_ai.usage.", "llm.prompts.0")
     asked = any(key.startswith(starts) for key in span.attributes)
     return asked or ("request_data" in span.attributes and "response_data" in span.attributes)
+
+
+_READERS: Final[Sequence[Callable[[Span], Kind | None]]] = (
+    *(_by_name, _by_operation, _by_vercel, _by_open_inference, _by_traceloop, _by_observer, _by_others),
+)

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from redrive_events import Block, Content, Json, Opaque, Text, Thinking, ToolUse, blocks_of
+from redrive_replays.traces.otel.nested import are_parts, kind_of_part, opened, thought_of
 from redrive_replays.traces.otel.values import parsed
 from redrive_replays.traces.trace import ASSISTANT, RESULTS, Said
 
@@ -21,7 +22,7 @@ _RESULTS: Final = {"tool_call_response", "tool-result", "tool_result", "function
 _KINDS: Final = _TEXTS | _THINKING | _CALLS | _RESULTS | {"image_url", "image", "input_image", "file", "input_audio"}
 _WORDS: Final = ("content", "text", "thinking", "reasoning")
 _ARGUMENTS: Final = ("arguments", "args", "input")
-_IDS: Final = ("id", "toolCallId", "tool_call_id", "call_id", "tool_use_id")
+_IDS: Final = ("id", "toolCallId", "tool_call_id", "call_id", "tool_use_id", "toolUseId")
 _ANSWERS: Final = ("response", "result", "output", "content")
 _READ: Final = frozenset(
     {"role", "tool_calls", "tool_call_id", "name", "id", "finish_reason", "index", "function_call", *_PARTS}
@@ -60,6 +61,7 @@ def said_of(message: Mapping[str, Json], role: str = "") -> list[Said]:
     for key in ("message", "prompt", "completion"):
         if isinstance(message.get(key), dict):
             message = message[key]
+    message = opened(message)
     role = _str(message.get("role")) or role or "user"
     role = ROLES.get(role, role)
     blocks, results = _blocks(message, role)
@@ -112,10 +114,13 @@ def _parts_of(message: Mapping[str, Json], role: str) -> list[Json]:
     if isinstance(content, str) and role not in RESULTS:
         # An old writer puts parts as JSON into the text, and says nothing as two quotation marks.
         read = parsed(content)
-        if isinstance(read, list) and read and all(isinstance(one, dict) and _is_part(one) for one in read):
+        typed = isinstance(read, list) and read and all(isinstance(one, dict) and _is_part(one) for one in read)
+        if isinstance(read, list) and (typed or are_parts(read)):
             return read
         content = "" if content == '""' else content
         return [content] if content else []
+    if isinstance(content, str) and "toolResult" in content and are_parts(read := parsed(content)):
+        content = read
     if content is None or isinstance(content, list):
         return content or []
     if role in RESULTS and isinstance(content, dict):
@@ -141,18 +146,9 @@ def _part(part: Mapping[str, Json]) -> Block | Said | None:
 
 
 def _kind(part: Mapping[str, Json]) -> str:
-    """What a part is; Gemini's have no type but one key."""
+    """What a part is; Gemini's and Bedrock's have no type but one key."""
     kind = part.get("type")
-    if isinstance(kind, str):
-        return kind
-    for key, named in (("function_call", "function_call"), ("functionCall", "function_call")):
-        if key in part:
-            return named
-    if "function_response" in part or "functionResponse" in part:
-        return "function_response"
-    if part.get("thought") is True:
-        return "thinking"
-    return "text" if "text" in part else ""
+    return kind if isinstance(kind, str) else kind_of_part(part)
 
 
 def _text(part: Mapping[str, Json]) -> Block | None:
@@ -161,6 +157,7 @@ def _text(part: Mapping[str, Json]) -> Block | None:
 
 
 def _thinking(part: Mapping[str, Json]) -> Block | None:
+    part = thought_of(part)
     words = _first(part, _WORDS)
     if words is None:
         return Thinking(text="")
@@ -168,7 +165,7 @@ def _thinking(part: Mapping[str, Json]) -> Block | None:
 
 
 def _call(part: Mapping[str, Json]) -> Block | None:
-    inner = _first(part, ("tool_call", "function_call", "functionCall"))
+    inner = _first(part, ("tool_call", "function_call", "functionCall", "toolUse"))
     part = {**part, **inner} if isinstance(inner, dict) else part
     function = part.get("function")
     made = function if isinstance(function, dict) else part
@@ -184,10 +181,10 @@ def _call(part: Mapping[str, Json]) -> Block | None:
 
 
 def _result(part: Mapping[str, Json]) -> Said | None:
-    inner = _first(part, ("function_response", "functionResponse"))
+    inner = _first(part, ("function_response", "functionResponse", "toolResult"))
     part = inner if isinstance(inner, dict) else part
     answer = _first(part, _ANSWERS)
-    failed = part.get("is_error") is True or part.get("isError") is True
+    failed = part.get("status") == "error" or part.get("is_error") is True or part.get("isError") is True
     if isinstance(answer, dict) and answer.keys() <= {"type", "value", "providerOptions"} and "value" in answer:
         failed = failed or _str(answer.get("type")).startswith("error")
         answer = answer["value"]

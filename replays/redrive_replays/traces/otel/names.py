@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 # What a span is, by GenAI's operation, OpenInference's kind, Traceloop's kind.
 OPERATION: Final = "gen_ai.operation.name"
 OPEN_INFERENCE: Final = "openinference.span.kind"
 TRACELOOP: Final = "traceloop.span.kind"
 MODEL_OPERATIONS: Final = frozenset({"chat", "text_completion", "generate_content", "completion", "responses"})
-AGENT_OPERATIONS: Final = frozenset({"invoke_agent", "invoke_workflow"})
+AGENT_OPERATIONS: Final = frozenset({"invoke_agent", "invoke_workflow", "process_thread_run"})
 TOOL_OPERATIONS: Final = frozenset({"execute_tool"})
 # Vercel's spans by their operation: the model is asked inside of the outer ones, which count the same tokens again.
 VERCEL: Final = ("ai.operationId", "operation.name")
 VERCEL_ASKED: Final = (".doGenerate", ".doStream")
 VERCEL_OUTER: Final = ("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject")
+# What observers of models call a span, by the attribute in which they say so.
+OBSERVED: Final[dict[str, dict[str, Literal["model", "agent", "tool"]]]] = {
+    "langfuse.observation.type": {"generation": "model", "agent": "agent", "tool": "tool"},
+    "lmnr.span.type": {"LLM": "model", "TOOL": "tool"},
+    "langsmith.span.kind": {"llm": "model", "tool": "tool"},
+    "agentops.span.kind": {"llm": "model", "agent": "agent", "tool": "tool", "workflow": "agent"},
+}
+# ADK's summary of several tools, which is the work of none; and a step of Strands' loop, which tells all once more.
+NO_WORK: Final = frozenset({"(merged tools)"})
+STEPS: Final = ("execute_event_loop_cycle", "Cycle ")
 VERCEL_TOOL: Final = "ai.toolCall"
 
 # Tokens: the first name that is there counts. Those of the prompt contain the cached ones.
@@ -66,7 +76,9 @@ AGENT: Final = (
     *("gen_ai.agent.name", "agent.name", "agent_name", "gen_ai.workflow.name", "ai.telemetry.functionId"),
     *("traceloop.entity.name", "graph.node.name", "graph.node.id", "traceloop.workflow.name"),
 )
-CONVERSATION: Final = ("gen_ai.conversation.id", "session.id", "ai.telemetry.metadata.sessionId")
+CONVERSATION: Final = (
+    *("gen_ai.conversation.id", "session.id", "ai.telemetry.metadata.sessionId", "gcp.vertex.agent.session_id"),
+)
 LABELS: Final = {
     "agent_id": ("gen_ai.agent.id",),
     "user": ("user.id", "enduser.id"),
@@ -77,11 +89,11 @@ TOOL_NAME: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "tool_n
 TOOL_ID: Final = ("gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id", "tool.id", "tool_call_id")
 TOOL_ARGUMENTS: Final = (
     *("gen_ai.tool.call.arguments", "tool_arguments", "ai.toolCall.args", "gcp.vertex.agent.tool_call_args"),
-    *("input.value", "traceloop.entity.input", "input"),
+    *("input.value", "traceloop.entity.input", "input", "langfuse.observation.input", "lmnr.span.input"),
 )
 TOOL_RESULT: Final = (
     *("gen_ai.tool.call.result", "tool_response", "ai.toolCall.result", "gcp.vertex.agent.tool_response"),
-    *("output.value", "traceloop.entity.output", "output"),
+    *("output.value", "traceloop.entity.output", "output", "langfuse.observation.output", "lmnr.span.output"),
 )
 TOOLS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools", "gen_ai.request.tools")
 
@@ -98,6 +110,10 @@ EVENT_ROLES: Final = {
     "gen_ai.tool.message": "tool",
 }
 CHOICE: Final = "gen_ai.choice"
+# Azure has all that an event says as JSON in one attribute.
+EVENT_CONTENT: Final = "gen_ai.event.content"
+# What stands for words that were not to be recorded.
+HIDDEN: Final = frozenset({"<elided>", "__REDACTED__", "[REDACTED]", "<redacted>", "REDACTED"})
 # Where they stand in attributes with numbers: request, reply.
 NUMBERED: Final = (
     ("llm.input_messages", "llm.output_messages"),

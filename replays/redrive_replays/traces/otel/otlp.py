@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from redrive_events import Json
+from redrive_replays.traces.otel import names
 from redrive_replays.traces.otel.spans import Noted, Span
 from redrive_replays.traces.otel.values import Time, attributes_of, flattened, id_of, plain, time_of
 
@@ -37,10 +38,13 @@ def detect_tempo(value: Json) -> bool:
 
 
 def _requests(value: Json) -> list[Mapping[str, Json]]:
-    if isinstance(value, dict) and isinstance(value.get("trace"), dict):
-        value = value["trace"]
+    for name in ("result", "trace"):
+        if isinstance(value, dict) and isinstance(value.get(name), dict):
+            value = value[name]
     values = value if isinstance(value, list) else [value]
-    return [one for one in values if isinstance(one, dict)]
+    found = [one for one in values if isinstance(one, dict)]
+    # Java's console prints what belongs to a resource, a line each.
+    return [{_SPANS[0]: [one]} if _get(one, *_SCOPES) is not None else one for one in found]
 
 
 def _get(value: Mapping[str, Json], *names: str) -> Json:
@@ -77,7 +81,7 @@ def _of_resource(group: Mapping[str, Json]) -> Iterator[Found]:
             for one in _dicts(scope.get("spans")):
                 yield span_of(one, label, attributes) if one is not None else "a span that is no object"
             for one in _dicts(_get(scope, "logRecords", "log_records")):
-                yield _record_of(one, label) if one is not None else "a log record that is no object"
+                yield record_of(one, label) if one is not None else "a log record that is no object"
 
 
 def moments(*times: Time | None) -> tuple[bool, list[datetime | None]]:
@@ -136,7 +140,8 @@ def event_of(event: Mapping[str, Json]) -> Noted:
     )
 
 
-def _record_of(one: Mapping[str, Json], scope: str) -> Record:
+def record_of(one: Mapping[str, Json], scope: str) -> Record:
+    """A log record as OTLP writes it; one that holds all messages of a request says so by its name."""
     attributes = attributes_of(one.get("attributes"))
     name = _get(one, "eventName", "event_name") or attributes.get("event.name")
     when = time_of(_get(one, "timeUnixNano", "time_unix_nano"), NANOS) or time_of(
@@ -144,6 +149,9 @@ def _record_of(one: Mapping[str, Json], scope: str) -> Record:
     )
     at = when.at if when else None
     name = name if isinstance(name, str) else ""
+    body = plain(one.get("body"))
+    if isinstance(body, dict) and (whole := _messages_in(body)):
+        name, attributes = names.DETAILS, {**attributes, **whole}
     record = Record(
         seq=0,
         name=name,
@@ -152,5 +160,15 @@ def _record_of(one: Mapping[str, Json], scope: str) -> Record:
         scope=scope,
         start=at,
     )
-    record.events.append(Noted(name, attributes, plain(one.get("body")), at))
+    record.events.append(Noted(name, attributes, body, at))
     return record
+
+
+def _messages_in(body: Mapping[str, Json]) -> dict[str, Json]:
+    """The messages of request and reply in a body of both, as AWS collects them."""
+    found: dict[str, Json] = {}
+    for side, name in (("input", names.INPUT), ("output", names.OUTPUT)):
+        inner = body.get(side)
+        if isinstance(inner, dict) and isinstance(inner.get("messages"), list):
+            found[name] = inner["messages"]
+    return found

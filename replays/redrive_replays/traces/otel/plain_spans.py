@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from redrive_events import Json
-from redrive_replays.traces.otel.otlp import error_of, event_of, moments
+from redrive_replays.traces.otel.otlp import NANOS, error_of, event_of, moments, record_of
 from redrive_replays.traces.otel.spans import Noted, Span
 from redrive_replays.traces.otel.values import attributes_of, flattened, id_of, parsed, time_of
 
@@ -72,9 +72,11 @@ def _log(one: Mapping[str, Json]) -> Noted:
 
 def is_console(one: Mapping[str, Json]) -> bool:
     """Whether this is a span as an SDK prints it: Python's has a context, JavaScript's its ids or a span context."""
+    if is_record(one):
+        return True
     if "attributes" not in one or not isinstance(one.get("name", one.get("span_name")), str):
         return False
-    context = one.get("context") or one.get("spanContext")
+    context = one.get("context") or one.get("spanContext") or one.get("_spanContext")
     if isinstance(context, dict):
         return bool(context.keys() & {"trace_id", "traceId", "span_id", "spanId"})
     return ("traceId" in one or "trace_id" in one) and bool(
@@ -82,8 +84,15 @@ def is_console(one: Mapping[str, Json]) -> bool:
     )
 
 
+def is_record(one: Mapping[str, Json]) -> bool:
+    """Whether this is a log record by itself, of a span that it names."""
+    return "body" in one and "name" not in one and bool(one.get("traceId")) and bool(one.get("spanId"))
+
+
 def console_span(one: Mapping[str, Json]) -> Span:
-    """A span as an SDK prints or holds it."""
+    """A span as an SDK prints or holds it, or a log record by itself."""
+    if is_record(one):
+        return record_of(one, _text(_map(one.get("scope")).get("name")))
     context = _map(one.get("context") or one.get("spanContext") or one.get("_spanContext"))
     begun = _first(one, "start_time", "startTime", "start_timestamp")
     ended = _first(one, "end_time", "endTime", "end_timestamp")
@@ -91,9 +100,13 @@ def console_span(one: Mapping[str, Json]) -> Span:
         begun = one.get("timestamp")
         length = one.get("duration")
         ended = begun + length if isinstance(begun, int | float) and isinstance(length, int | float) else None
-    zoned, (start, end) = moments(time_of(begun), time_of(ended))
-    above = _map(one.get("parentSpanContext"))
-    parent = above.get("spanId") or _first(one, "parent_id", "parentId", "parentSpanId", "parent_span_id")
+    if begun is None:
+        nanos = (_first(one, f"{name}TimeUnixNano", f"{name}_time_unix_nano") for name in ("start", "end"))
+        zoned, (start, end) = moments(*(time_of(each, NANOS) for each in nanos))
+    else:
+        zoned, (start, end) = moments(time_of(begun), time_of(ended))
+    above = _map(one.get("parentSpanContext") or one.get("parent"))
+    parent = _span_id(above) or _first(one, "parent_id", "parentId", "parentSpanId", "parent_span_id")
     scope = _map(one.get("instrumentationScope") or one.get("instrumentationLibrary") or one.get("scope"))
     status = one.get("status", one.get("otel_status_code"))
     resource = _map(one.get("resource"))

@@ -32,7 +32,7 @@ SYSTEM_CHANGED: Final = "the system's words of later requests (they changed)"
 BROKEN: Final = "messages (attributes of the span were dropped or cut off)"
 BY_TOOL: Final = "what the model was told of a result (it is the tool's own)"
 NOT_PAIRED: Final = "the call of a tool's span (kept beside the run)"
-BY_NAME: Final = "which call a tool's span is of (it names none; paired by name, arguments and order)"
+BY_NAME: Final = "which call a tool's span is of (no id tells; paired by name, arguments and order)"
 NO_HISTORY_TOKENS: Final = "the tokens of a reply (only a later request has it)"
 HANDED_OVER: Final = "what another agent said before it handed over (that run has it too)"
 ANEW: Final = "how it goes on from the same agent's run before (the request has other messages)"
@@ -82,11 +82,16 @@ class Runs:
         inner = {id(up) for span in self.tree.spans if kind_of(span) == "model" for up in self.tree.above(span)}
         found: list[Asked] = []
         for span in self.tree.spans:
-            said = content.whole_conversation(span) if kind_of(span) == "agent" and id(span) not in inner else []
+            if kind_of(span) != "agent" or id(span) in inner:
+                continue
+            said = content.whole_conversation(span)
+            told = None if said else content.words_of(span)
+            said = [*told.asked, *told.replied] if told else said
             if said:
                 replies = said[-1:] if said[-1].role == ASSISTANT else []
-                words = content.Words(said[: len(said) - len(replies)], replies)
-                found.append(Asked(span, words, {}, model=span.text(*names.RESPONSE_MODEL), outer=True))
+                words = content.Words(said[: len(said) - len(replies)], replies, told.finish if told else "")
+                tokens = tokens_of(span) if told else {}
+                found.append(Asked(span, words, tokens, model=span.text(*names.RESPONSE_MODEL), outer=True))
         return found
 
     def _keep_failed(
@@ -242,7 +247,7 @@ class Runs:
         for _ in range(from_tools):
             trace.lacks(BY_TOOL)
         for call in plan.calls:
-            if call.span is not None and not self.tools[id(call.span)].id:
+            if call.span is not None and not (self.tools[id(call.span)].id and call.made.id):
                 trace.lacks(BY_NAME)
         return said
 
@@ -319,7 +324,8 @@ def _grade(trace: Trace, one: Conversation) -> None:
         if [said.content for said in asked.words.asked if said.role in SYSTEM] != system and place:
             trace.grade = "view-only"
             trace.lacks(SYSTEM_CHANGED)
-    if known < len(one.turns) and trace.grade == "full" and kind_of(one.first) == "vercel":
+    outer = kind_of(one.first) in {"vercel", "agent"} and not content.whole_conversation(one.first)
+    if known < len(one.turns) and trace.grade == "full" and outer:
         trace.grade = "model-only"
         trace.lacks(OUTER_ONLY)
     earlier = sum(said.role == ASSISTANT for said in one.turns[0].asked.words.asked)

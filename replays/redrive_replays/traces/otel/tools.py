@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from redrive_events import Content, Json, ToolUse, calls_of
+from redrive_events import Content, Json, ToolUse, calls_of, text_of
 from redrive_replays.traces.otel import names
+from redrive_replays.traces.otel.content import words_of
 from redrive_replays.traces.otel.linking import Conversation, agent_of, canonical
 from redrive_replays.traces.otel.messages import result_text, text_of_json
 from redrive_replays.traces.otel.spans import Span, Tree
@@ -31,6 +32,26 @@ class Call:
     span: Span | None = None
 
 
+class Told(NamedTuple):
+    """What the events of a tool's span say: the call and its result, as messages."""
+
+    id: str = ""
+    arguments: str = ""
+    result: Content | None = None
+
+
+_NOTHING: Final = Told()
+
+
+def _told(span: Span) -> Told:
+    words = words_of(span)
+    asked, replied = words.asked[:1], words.replied[:1]
+    made = next((call for one in asked for _, call in calls_of(one.content)), None)
+    label = made.id if made else next((one for said in asked for one in said.answers), "")
+    arguments = made.arguments if made else "".join(text_of(one.content) for one in asked)
+    return Told(label, arguments, text_of(replied[0].content) if replied else None)
+
+
 class Tool:
     """What a tool's span says of itself."""
 
@@ -40,9 +61,10 @@ class Tool:
         given = span.first(*names.TOOL_ARGUMENTS)
         output = span.first(*names.TOOL_RESULT)
         made = parsed(output)
-        self.id = span.text(*names.TOOL_ID) or _id_in(made)
-        self.arguments = _arguments(given)
-        self.result = _result(output, made)
+        told = _told(span) if span.events and (given is None or output is None) else _NOTHING
+        self.id = span.text(*names.TOOL_ID) or _id_in(made) or told.id
+        self.arguments = _arguments(given) if given is not None else told.arguments
+        self.result = _result(output, made) if output is not None else told.result
 
     def is_for(self, call: Call) -> bool:
         """Whether this may be the work of that call, which has no id to say so."""
@@ -121,11 +143,15 @@ class Pairing:
     def add(self, tool: Tool) -> Call | None:
         """The call that a tool's span works for, which no other does."""
         trace = tool.span.trace
-        if tool.id:
-            found = self._fitting(tool, self._by_id.get((trace, tool.id), ()))
-        else:
+        named = self._by_id.get((trace, tool.id), ()) if tool.id else ()
+        found = self._fitting(tool, named)
+        if not named:
+            # ADK takes the ids of calls out of what it asks the model with.
             near = self._by_name.get((trace, tool.name), ())
-            found = self._fitting(tool, [call for call in near if call.span is None and tool.is_for(call)])
+            near = [call for call in near if call.span is None and not (tool.id and call.made.id)]
+            # Without content it writes empty arguments.
+            told = [call for call in near if tool.is_for(call)]
+            found = self._fitting(tool, told or (near if tool.arguments == "{}" else ()))
         if found is not None:
             found.span = tool.span
             self.by_span[id(tool.span)] = found

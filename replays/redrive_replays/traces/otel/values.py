@@ -14,6 +14,7 @@ from redrive_replays.traces.lenient import lenient
 
 _HEX: Final = re.compile(r"(?:[0-9a-f]{16}|[0-9a-f]{32})\Z")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_IDS_BELOW: Final = 1 << 128
 _NUMBERS: Final = {"intValue", "int_value"}
 _LISTS: Final = {"arrayValue", "array_value"}
 _MAPS: Final = {"kvlistValue", "kvlist_value"}
@@ -79,7 +80,9 @@ def attributes_of(given: Json) -> dict[str, Json]:
 
 
 def id_of(value: Json) -> str:
-    """A span's or trace's id in lower hex; empty for none, or for one of zeros. An id of another kind stays."""
+    """A span's or trace's id in lower hex, empty for none, or for one of zeros; one of another kind stays."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _IDS_BELOW:
+        return f"{value:016x}"
     if not isinstance(value, str):
         return ""
     text = value.removeprefix("0x")
