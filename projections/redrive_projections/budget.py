@@ -36,7 +36,8 @@ def left(budget: Limits, state: RunState) -> dict[Dimension, int | None]:
 
 def exhausted(budget: Limits, state: RunState) -> Dimension | None:
     """The first dimension of which nothing is left for another step; tool calls run out only at a call."""
-    for name, remaining in left(budget, state).items():
-        if remaining == 0 and name != "tool_calls":
+    spent = used(state)
+    for name, limit in limits(budget).items():
+        if limit is not None and limit <= spent[name] and name != "tool_calls":
             return name
     return None

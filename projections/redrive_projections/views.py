@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import takewhile
 
+import msgspec
+
 from redrive_events import Json, canonical, digest
 from redrive_projections.state import RunState
 from redrive_projections.transcript import Message
@@ -30,19 +32,32 @@ def state_view(state: RunState) -> dict[str, Json]:
     }
 
 
+class Sealed(msgspec.Struct):
+    """The view ``state.1``: facts with their positions, and all that was used up."""
+
+    facts: dict[str, tuple[Json, int]]
+    steps: int
+    tokens: int
+    tool_calls: int
+    cost_micros: int
+    wall_us: int
+    unreadable: int
+    model_failed: int
+
+
 def sealed(state: RunState) -> str:
-    """The digest of the view ``state.1``: facts with their positions, and all that was used up."""
+    """The digest of the view ``state.1``."""
     return digest(
-        {
-            "facts": {key: [fact.value, fact.position] for key, fact in state.facts.items()},
-            "steps": state.steps,
-            "tokens": state.tokens,
-            "tool_calls": state.tool_calls,
-            "cost_micros": state.cost_micros,
-            "wall_us": state.wall_us,
-            "unreadable": state.unreadable,
-            "model_failed": state.model_failed,
-        }
+        Sealed(
+            {key: (fact.value, fact.position) for key, fact in state.facts.items()},
+            state.steps,
+            state.tokens,
+            state.tool_calls,
+            state.cost_micros,
+            state.wall_us,
+            state.unreadable,
+            state.model_failed,
+        )
     )
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+import msgspec
 
 from redrive_events import Content, Json
 
 SUMMARY_MAX = 160
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(msgspec.Struct, frozen=True):
     """A call the model wants: its arguments, or the block of the reply that holds them."""
 
     tool: str
@@ -19,8 +19,7 @@ class Proposal:
     block: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """What the model decided; an empty ``answer`` of a ``finish`` is the reply's own text.
 
     ``dropped`` names what the reply said behind its decision, which nobody acts on.
@@ -33,8 +32,7 @@ class Decision:
     dropped: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(msgspec.Struct, frozen=True):
     """Why a reply is no decision, for the record and, as ``text``, for the model."""
 
     reason: str
@@ -56,5 +54,5 @@ class Dialect(Protocol):
 
 def summary_of(text: str) -> str:
     """The first words of ``text`` on one line, at most `SUMMARY_MAX` characters."""
-    line = " ".join(text[: 4 * SUMMARY_MAX].split())
+    line = " ".join(text[: 4 * SUMMARY_MAX].split(maxsplit=SUMMARY_MAX // 2 + 1))
     return line if len(line) <= SUMMARY_MAX else line[: SUMMARY_MAX - 1] + "…"

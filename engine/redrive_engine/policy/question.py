@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+import msgspec
 
 from redrive_events import Effect, Json, Reading, Verdict
 
@@ -20,8 +21,7 @@ UNKNOWN_TOOL = "unknown tool"
 RESERVED = (SCHEMA, UNKNOWN_TOOL, "no rule", "granted", "not granted", "scope", "excluded")
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A call to be judged: all that a policy may read, and nothing else.
 
     ``object`` and ``destination`` are the values of the arguments that the tool names as such; `MISSING` where it
@@ -39,8 +39,7 @@ class Question:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(msgspec.Struct, frozen=True):
     """A verdict, the rule that gave it, and what it read; ``reason`` is for the record, ``text`` for the model."""
 
     verdict: Verdict
