@@ -12,12 +12,13 @@ from redrive_replays.traces.claude_code.lines import (
     Line,
     groups_of,
     is_line,
+    is_marked,
     lines_of,
     once,
     sessions,
     text,
 )
-from redrive_replays.traces.claude_code.said import Told
+from redrive_replays.traces.claude_code.said import LOCAL, Told, last_words
 from redrive_replays.traces.conversation import retell
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.times import clock_of
@@ -25,6 +26,7 @@ from redrive_replays.traces.trace import ASSISTANT, NO_META, RESULTS, Remark, Sa
 
 NO_PROMPT: Final = "the system prompt and the tools' descriptions (the format does not keep them)"
 NO_TALK: Final = "the conversation (the file holds none)"
+ONLY_LAST: Final = "the conversation before the last words (the file holds only these)"
 LOST: Final = "a message (its line could not be read)"
 TWICE: Final = "lines that stand there twice (taken once)"
 WHICH_CALL: Final = "which call began a sub-agent"
@@ -45,7 +47,9 @@ def detect(material: Material) -> bool:
     if not material.lined and isinstance(material.entries[0].value, list):
         return bool(lines) and all(is_line(line.value) for line in lines[:LOOKED_AT])
     looked_at = lines[:LOOKED_AT]
-    return 2 * sum(is_line(line.value) for line in looked_at) > len(looked_at)
+    known = [line for line in looked_at if is_line(line.value)]
+    # Types are added with each version; a message that stands in a session's tree tells enough.
+    return 2 * len(known) > len(looked_at) or any(line.talk and is_marked(line.value) for line in known)
 
 
 def detect_meta(material: Material) -> bool:
@@ -124,6 +128,8 @@ def _common(lines: Sequence[Line]) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for line in lines[:LOOKED_AT]:
         for key in _LABELS:
+            if key == "agentId" and not line.aside:
+                continue  # of the sub-agent whose words came back with this line
             if key not in found and (value := text(line.value.get(key))):
                 found[key] = value
     return found
@@ -136,6 +142,9 @@ def _place(line: Line) -> str:
 def _note_agents(run: _Run, line: Line) -> None:
     """Which call began which sub-agent, as the call's result or its progress says it."""
     result, data = line.value.get("toolUseResult"), line.value.get("data")
+    if not line.aside and (agent := text(line.value.get("agentId"))):
+        for block in line.results[:1]:
+            run.agents.setdefault(agent, text(block.get("tool_use_id")))
     if isinstance(result, dict) and (agent := text(result.get("agentId"))):
         for block in line.results[:1]:
             run.agents.setdefault(agent, text(block.get("tool_use_id")))
@@ -258,6 +267,10 @@ def _finished(run: _Run, material: Material) -> Trace:
     trace.clock = clock_of(told.moments)
     trace.began = next((one.at for one in told.moments if one is not None), None)
     trace.remarks += (Remark(name, value, None) for name, value in told.first)
+    if not told.said and (last := last_words(run.group.lines)) is not None:
+        trace.grade = "model-only"
+        trace.lacks(ONLY_LAST)
+        return retell(trace, [last])
     if not told.said:
         trace.grade = "view-only"
         trace.lacks(NO_TALK)
@@ -265,5 +278,5 @@ def _finished(run: _Run, material: Material) -> Trace:
     if lost := material.lost + len(told.broken):
         trace.grade = "view-only"
         trace.missing[LOST] = lost
-    model = next((one.meta.model for one in told.said if one.meta.model), "")
+    model = next((one.meta.model for one in told.said if one.meta.model not in {"", LOCAL}), "")
     return retell(trace, [*before, *told.said], model=model)

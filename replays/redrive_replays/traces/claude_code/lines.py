@@ -11,16 +11,25 @@ from redrive_replays.traces.anthropic.messages import RESULT, blocks_in
 from redrive_replays.traces.lines import Entry
 
 TALK: Final = frozenset({"user", "assistant"})
-# What else is written into a session and is known to be no message.
+# What else is written into a session, or printed of one, and is known to be no message.
 BESIDE: Final = frozenset(
     {
         *("system", "summary", "attachment", "progress", "queue-operation", "file-history-snapshot", "permission-mode"),
         *("last-prompt", "mode", "agent-name", "custom-title", "ai-title", "pr-link", "frame-link", "worktree-state"),
         *("relocated", "bridge-session", "started", "result", "rate_limit_event", "tool_progress", "stream_event"),
+        *("agent-color", "agent-setting", "tag", "task-summary", "file-history-delta", "attribution-snapshot"),
+        *("content-replacement", "marble-origami-commit", "marble-origami-snapshot", "marble-origami-reset"),
+        *("speculation-accept", "continued-in", "fork-context-ref", "ended-by-model", "cost-state", "observer-ref"),
+        *("history-suppression", "isolation-latch", "atis-latch", "tool_use_summary", "auth_status", "keep_alive"),
+        *("prompt_suggestion", "control_request", "control_response", "control_cancel_request"),
     }
 )
+# What says that the model is shown something else in the place of what was said.
+REPLACED: Final = frozenset(
+    {"compact_boundary", "microcompact_boundary", "content-replacement", "marble-origami-commit"}
+)
 _OWN: Final = frozenset({"uuid", "parentUuid", "sessionId", "session_id", "isSidechain", "leafUuid", "messageId"})
-_MESSAGE: Final = frozenset({"uuid", "parentUuid", "sessionId", "session_id", "isSidechain", "timestamp"})
+_MARKS: Final = frozenset({"parentUuid", "isSidechain", "sessionId"})
 # What a person has the terminal do, and what it printed; several of them follow the same first line.
 _LOCAL: Final = ("<command-", "<local-command-", "<bash-")
 
@@ -87,8 +96,13 @@ def is_line(value: Json) -> bool:
     if not isinstance(value, dict) or not isinstance(kind := value.get("type"), str) or "payload" in value:
         return False
     if kind in TALK:
-        return "message" in value and bool(_MESSAGE & value.keys())
+        return isinstance(message := value.get("message"), dict) and "content" in message
     return kind in BESIDE and (bool(_OWN & value.keys()) or kind in {"queue-operation", "permission-mode"})
+
+
+def is_marked(value: Mapping[str, Json]) -> bool:
+    """Whether a line has what each that is in the tree of a session has, whatever its type."""
+    return value.keys() >= _MARKS and "payload" not in value
 
 
 def lines_of(entries: Iterable[Entry]) -> list[Line]:
@@ -110,11 +124,18 @@ def once(lines: Sequence[Line]) -> tuple[list[Line], int]:
     kept = []
     for line in lines:
         before = seen.get(line.id) if line.id else None
-        if before is not None and before.value.get("message") == line.value.get("message"):
+        if before is not None and _says(before) == _says(line):
             continue
         seen.setdefault(line.id, line)
         kept.append(line)
     return kept, len(lines) - len(kept)
+
+
+def _says(line: Line) -> Json:
+    """What a line says, wherever it stands."""
+    if line.talk:
+        return line.value["message"]
+    return {key: value for key, value in line.value.items() if key not in {"sessionId", "session_id"}}
 
 
 def sessions(lines: Sequence[Line]) -> list[list[Line]]:

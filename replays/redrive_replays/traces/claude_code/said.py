@@ -8,16 +8,19 @@ from typing import Final
 
 from redrive_events import BadInput, Json, ToolUse, blocks_of
 from redrive_replays.traces.anthropic.messages import said_of
-from redrive_replays.traces.anthropic.replies import meta_of, rest_of
+from redrive_replays.traces.anthropic.replies import meta_of, rest_of, usage_of
 from redrive_replays.traces.chat.replies import micros
-from redrive_replays.traces.claude_code.lines import BESIDE, Line, text
+from redrive_replays.traces.claude_code.lines import BESIDE, REPLACED, Line, text
 from redrive_replays.traces.times import Moment, moment
-from redrive_replays.traces.trace import ASSISTANT, Said, Trace
+from redrive_replays.traces.trace import ASSISTANT, Meta, Said, Trace
 
+# The model of a text that no model said.
+LOCAL: Final = "<synthetic>"
 SYNTHETIC: Final = "a reply of the model (a local text stands in its place)"
 WENT_BACK: Final = "the order of times (a clock went back; the file's order counts)"
 UNKNOWN: Final = "what a record of an unknown type means (kept as it came)"
 FORGOT: Final = "what the model was shown after a compaction (the run keeps all that was said before)"
+QUEUED: Final = "how the model was shown what a person said while it worked (kept beside)"
 STREAMED: Final = "the pieces in which a reply was streamed (the whole reply is there)"
 _CONSTANT: Final = frozenset({"type", "message", "timestamp", "sessionId", "session_id", "isSidechain", "agentId"})
 # What is said of a sub-agent where its words come back.
@@ -72,11 +75,13 @@ class Told:
         inner = line.value.get("attachment")
         inner = inner.get("type") if isinstance(inner, dict) else None
         name = text(line.value.get("subtype")) or text(inner) or kind or "record"
-        if name == "compact_boundary":
+        if name in REPLACED:
             self.trace.missing[FORGOT] = 1
         if kind == "result" and "subtype" in line.value:
             self.beside("exit_status", line.value["subtype"])
             name = kind
+        if _is_queued(line):
+            self.trace.lacks(QUEUED)
         self.beside(name, dict(line.value))
         for verdict in _verdicts(line):
             self.beside("verdict", verdict)
@@ -109,7 +114,7 @@ class Told:
         (said,) = said_of({"role": ASSISTANT, "content": message["content"]}, meta_of(message))
         at, late = self._when(line)
         extras = {**self._rest(line), **rest_of(message), **said.extras, **late}
-        if line.value.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
+        if line.value.get("isApiErrorMessage") is True or message.get("model") == LOCAL:
             self.trace.lacks(SYNTHETIC)
         label, request = text(message.get("id")), text(line.value.get("requestId"))
         before = self.replies.get(label) if label else None
@@ -186,6 +191,26 @@ def _denials(line: Line) -> list[Json]:
 
 def _parts(words: Json) -> list[Mapping[str, Json]]:
     return [one for one in words if isinstance(one, dict)] if isinstance(words, list) else []
+
+
+def _is_queued(line: Line) -> bool:
+    """Whether a person's words went to the model while it worked, which no message of its own says."""
+    attachment = line.value.get("attachment")
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+        return False
+    origin = attachment.get("origin")
+    by = origin.get("kind") if isinstance(origin, dict) else "human"
+    return by == "human" and attachment.get("commandMode", "prompt") == "prompt" and "prompt" in attachment
+
+
+def last_words(lines: Sequence[Line]) -> Said | None:
+    """The model's last words as the end of a session tells them, None if it tells none."""
+    for line in reversed(lines):
+        words = line.value.get("result")
+        if line.kind == "result" and isinstance(words, str) and words and line.value.get("is_error") is not True:
+            meta = Meta(usage=usage_of(line.value.get("usage")), cost_micros=micros(line.value.get("total_cost_usd")))
+            return Said(ASSISTANT, words, meta=meta)
+    return None
 
 
 def _verdicts(line: Line) -> list[Json]:
