@@ -140,3 +140,20 @@ def test_a_review_is_a_session_that_another_began() -> None:
     told = line("inter_agent_communication", {"author": "a", "recipient": "b", "content": "Mill."})
     _, report = imported([line("session_meta", META), told])
     assert "what a record of an unknown type means (kept as it came)" not in report.missing
+
+
+def test_words_that_stand_only_where_they_were_shown_are_the_conversation() -> None:
+    """Items of one side alone are no conversation; that this is not all the model was asked with lowers the grade."""
+    call = {"type": "function_call", "name": "mill", "arguments": "{}", "call_id": "c1"}
+    lines = [line("event_msg", {"type": "user_message", "message": "Bake."}), line("response_item", call)]
+    log, report = imported([line("session_meta", META), *lines])
+    (run,) = report.runs
+    assert (events(log, run, RunStarted)[0].goal, called(log, run)) == ("Bake.", [("mill", "c1")])
+    assert report.grades == {"view-only": 1}
+
+
+def test_an_old_head_may_have_no_instructions() -> None:
+    """What follows it tells that it is one."""
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Bake."}]}
+    log, report = imported([{"id": "s-5", "timestamp": "2025-08-01T00:00:00Z"}, said])
+    assert (report.format, events(log, report.runs[0], RunStarted)[0].goal) == ("codex", "Bake.")

@@ -10,6 +10,7 @@ from redrive_replays.traces.codex.lines import (
     SHOWN,
     Line,
     entries_in,
+    is_bare,
     is_document,
     is_envelope,
     is_exec,
@@ -42,9 +43,12 @@ LOOKED_AT: Final = 20
 def detect(material: Material) -> bool:
     """Whether the file is made of a session's lines."""
     looked_at = [entry.value for entry in material.entries[:LOOKED_AT]]
-    if is_head(looked_at[0]) or is_document(looked_at[0]) or any(map(is_envelope, looked_at)):
+    first, *others = looked_at
+    if is_head(first) and ("instructions" in first or any(map(is_bare, others))):
         return True
-    return is_exec(looked_at[0]) and sum(map(is_exec, looked_at)) * 2 > len(looked_at)
+    if is_document(first) or any(map(is_envelope, looked_at)):
+        return True
+    return is_exec(first) and sum(map(is_exec, looked_at)) * 2 > len(looked_at)
 
 
 def read(material: Material) -> Iterator[Trace]:
@@ -102,10 +106,11 @@ def _runs(lines: Sequence[Line], entries: Iterator[int], material: Material) -> 
     began = _meta(lines, trace)
     items = [item_of(line.value) for line in lines if line.kind == "response_item"]
     told.shown = {words for item in items for words in _words(item)}
-    only_shown = not any(_is_talk(item) for item in items) and not any(is_exec(line.entry.value) for line in lines)
+    whole = _whole(lines, items)
+    only_shown = any(one is not line for one, line in zip(whole, lines, strict=True))
     inherited = 0
-    for line in lines:
-        told.add(_as_item(line) if only_shown else line)
+    for line in whole:
+        told.add(line)
         if began is not None and line.kind == "response_item" and _before(line, began):
             inherited = len(told.said)
     told.end()
@@ -162,6 +167,17 @@ def _system(lines: Sequence[Line]) -> list[Said]:
         if words:
             return [Said("system", words)]
     return []
+
+
+def _whole(lines: Sequence[Line], items: Sequence[Mapping[str, Json]]) -> list[Line]:
+    """The lines, with what was only shown to a person as the items that it shows: all, or the words of one side."""
+    if any(is_exec(line.entry.value) for line in lines):
+        return list(lines)
+    if not any(_is_talk(item) for item in items):
+        return [_as_item(line) for line in lines]
+    roles = {text(item.get("role")) for item in items}
+    shown = {kind for kind, role in (("user_message", "user"), ("agent_message", "assistant")) if role not in roles}
+    return [_as_item(line) if text(line.value.get("type")) in shown else line for line in lines]
 
 
 def _is_talk(item: Mapping[str, Json]) -> bool:

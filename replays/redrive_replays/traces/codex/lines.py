@@ -10,6 +10,7 @@ import msgspec
 
 from redrive_events import Json
 from redrive_replays.traces.lines import Entry
+from redrive_replays.traces.responses.items import is_item
 
 ENVELOPES: Final = frozenset(
     {
@@ -25,6 +26,8 @@ EXEC: Final = frozenset(
     }
 )
 ITEM: Final = "item"
+# All that the first line of a session without envelopes may have.
+_HEAD: Final = frozenset({"id", "timestamp", "instructions", "git", "cwd", "originator", "cli_version", "source"})
 # What says only again what an item says.
 SHOWN: Final = frozenset({"user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content"})
 # Items as they were written at times, in the words of today.
@@ -83,7 +86,12 @@ def entries_in(entries: Sequence[Entry]) -> Sequence[Entry]:
 
 def is_head(value: Json) -> bool:
     """Whether ``value`` is the first line of a session without envelopes."""
-    return isinstance(value, dict) and {"id", "timestamp", "instructions"} <= value.keys() and "type" not in value
+    return isinstance(value, dict) and {"id", "timestamp"} <= value.keys() <= _HEAD
+
+
+def is_bare(value: Json) -> bool:
+    """Whether ``value`` is a later line of such a session: an item, or a mark between two."""
+    return isinstance(value, dict) and "payload" not in value and ("record_type" in value or is_item(value))
 
 
 def line_of(entry: Entry) -> Line:
