@@ -346,3 +346,99 @@ def test_plain_words_of_a_model_are_a_question_and_an_answer(attributes: dict[st
     found = Read({**FLAT, "attributes": attributes})
     assert found.turns == [([ASKED], REPLY)]
     assert found.source.grade == "full"
+
+
+ROW = {
+    **{"name": "chat m", "span_kind": "LLM", "parent_id": None, "start_time": f"{BEGAN}Z", "end_time": f"{BEGAN}Z"},
+    **{"context.span_id": "s", "context.trace_id": "t", "attributes.llm.token_count.prompt": 7},
+    "attributes.llm.input_messages": [{"message.role": "user", "message.content": "Rye?"}],
+    "attributes.llm.output_messages": [{"message.role": "assistant", "message.content": "None."}],
+}
+OPEN = {"input_messages": [{"message": {"role": "user", "content": "Rye?"}}], "token_count": {"prompt": 7}}
+OPEN["output_messages"] = [{"message": {"role": "assistant", "content": "None."}}]
+LEVELS = {
+    **{"name": "chat m", "span_kind": "LLM", "context": IDS, "start_time": f"{BEGAN}Z", "end_time": f"{BEGAN}Z"},
+    "attributes": json.dumps({"llm": OPEN}),
+}
+
+
+@pytest.mark.parametrize(
+    "value", [{name: {"0": value} for name, value in ROW.items()}, [LEVELS]], ids=["columns", "text"]
+)
+def test_phoenix_has_its_table_by_columns_and_attributes_as_text(value: Any) -> None:
+    """The same span."""
+    found = Read(value)
+    assert found.turns == [([ASKED], REPLY)]
+    assert found.events(ModelReplied)[0].usage == Usage(input=7)
+
+
+MESSAGES = [{"role": "user", "content": "Rye?"}]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {
+            "openinference.span.kind": "LLM",
+            "input.value": json.dumps({"system": "Be brief.", "messages": MESSAGES}),
+            "output.value": json.dumps({"role": "assistant", "content": [{"type": "text", "text": "None."}]}),
+        },
+        {
+            "request_data": json.dumps({"instructions": "Be brief.", "input": MESSAGES}),
+            "response_data": json.dumps({"combined_chunk_content": "None.", "chunk_count": 3}),
+        },
+        {
+            "gen_ai.operation.name": "chat.completions",
+            "llm.prompts": json.dumps([{"role": "system", "content": "Be brief."}, *MESSAGES]),
+            "llm.responses": json.dumps([{"role": "assistant", "content": "None."}]),
+        },
+    ],
+    ids=["beside", "streamed", "listed"],
+)
+def test_the_systems_words_beside_the_messages_are_read(attributes: dict[str, str]) -> None:
+    """And a response, whatever it is written as."""
+    found = Read({**FLAT, "attributes": attributes})
+    assert found.turns == [([("system", "Be brief.", 0, [], ""), ASKED], REPLY)]
+    assert found.source.grade == "full"
+
+
+def test_a_kernels_tokens_are_counted() -> None:
+    """They stand with the response."""
+    counts = {"gen_ai.response.prompt_tokens": 5, "gen_ai.response.completion_tokens": 2}
+    found = Read({**FLAT, "attributes": {"gen_ai.operation.name": "chat.completions", **counts}})
+    assert found.events(ModelReplied)[0].usage == Usage(input=5, output=2)
+
+
+def test_an_operation_is_told_by_the_spans_name_alone() -> None:
+    """Vercel's, where the attribute that says so is not there."""
+    attributes = {"ai.prompt.messages": json.dumps(MESSAGES), "ai.response.text": "None."}
+    assert Read({**FLAT, "name": "ai.streamText.doStream", "attributes": attributes}).turns == [([ASKED], REPLY)]
+
+
+def test_what_was_streamed_is_the_reply_to_the_request_before() -> None:
+    """Logfire tells it in a log of its own, which is no request."""
+    request = {"request_data": json.dumps({"messages": MESSAGES, "stream": True}), "gen_ai.usage.input_tokens": 7}
+    reply = {"response_data": json.dumps({"combined_chunk_content": "None."}), "logfire.span_type": "log"}
+    found = Read(
+        [
+            {**FLAT, "attributes": {**request, "gen_ai.operation.name": "chat"}},
+            {**FLAT, "span_id": "b" * 16, "start_time": f"{BEGAN[:-2]}59Z", "attributes": {**request, **reply}},
+        ]
+    )
+    assert len(found.runs) == 1
+    assert found.turns == [([ASKED], REPLY)]
+    assert found.events(ModelReplied)[0].usage == Usage(input=7)
+
+
+def test_thoughts_that_are_counted_beside_the_words_are_added() -> None:
+    """There are more of them than of the words."""
+    counts = {"gen_ai.usage.output_tokens": 6, "gen_ai.usage.experimental.reasoning_tokens": 46}
+    found = Read({**FLAT, "attributes": {**CHAT, **counts}})
+    assert found.events(ModelReplied)[0].usage == Usage(input=7, output=52, reasoning=46)
+
+
+def test_instructions_are_read_where_nothing_else_was_asked() -> None:
+    """The request has no messages."""
+    system = json.dumps([{"type": "text", "content": "Be brief."}])
+    empty = {"gen_ai.input.messages": "[]", "gen_ai.system_instructions": system}
+    assert Read({**FLAT, "attributes": {**CHAT, **empty}}).turns == [([("system", "Be brief.", 0, [], "")], REPLY)]

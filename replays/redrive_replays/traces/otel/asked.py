@@ -65,13 +65,16 @@ def usage_of(tokens: Mapping[str, int]) -> Usage | None:
     if not tokens:
         return None
     cached = tokens.get("cache_read", 0) + tokens.get("cache_write", 0)
-    prompt = tokens.get("input", 0)
+    prompt, output = tokens.get("input", 0), tokens.get("output", 0)
+    reasoning = tokens.get("reasoning", 0)
+    # Thoughts are counted among the words, unless there are more of them.
+    output += reasoning if reasoning > output else 0
     return Usage(
         input=prompt - cached if prompt >= cached else prompt,
         cache_read=tokens.get("cache_read", 0),
         cache_write=tokens.get("cache_write", 0),
-        output=tokens.get("output", 0),
-        reasoning=min(tokens.get("reasoning", 0), tokens.get("output", 0)),
+        output=output,
+        reasoning=reasoning,
     )
 
 
@@ -154,7 +157,25 @@ def all_asked(tree: Tree) -> list[Asked]:
             if kinds[id(span)] == "vercel" and (one.words.asked or one.words.replied or one.tokens):
                 found[id(span)] = one
     kept = _innermost(tree, kinds, found)
-    return _by_response([kept[id(span)] for span in tree.spans if id(span) in kept])
+    return _by_response(_with_streams([kept[id(span)] for span in tree.spans if id(span) in kept]))
+
+
+def _with_streams(asked: Iterable[Asked]) -> list[Asked]:
+    """Logfire tells in a log of its own what was streamed: the reply to the request before it, which has none."""
+    found: list[Asked] = []
+    waiting: dict[tuple[str, str], int] = {}
+    for one in asked:
+        request = one.span.attributes.get("request_data")
+        key = (one.span.trace, request if isinstance(request, str) else "")
+        place = waiting.pop(key, None) if one.span.text("logfire.span_type") == "log" else None
+        if place is not None:
+            one.span.start = found[place].span.start
+            found[place] = merged(found[place], one)
+            continue
+        if key[1] and not one.words.replied and not one.failed:
+            waiting[key] = len(found)
+        found.append(one)
+    return found
 
 
 def _inside(tree: Tree, kinds: Mapping[int, str]) -> set[int]:

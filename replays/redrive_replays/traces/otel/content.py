@@ -82,9 +82,9 @@ def _native(span: Span) -> Words | None:
     for holder in (span.attributes, *(event.attributes for event in span.events if event.name == names.DETAILS)):
         system = _json(holder.get(names.SYSTEM), words)
         if not words.asked and (asked := _json(holder.get(names.INPUT), words)):
-            words.asked = said_in(asked, "user")
-            if system:
-                words.asked = [*_instructions(system), *words.asked]
+            words.asked = [*(_instructions(system) if system else []), *said_in(asked, "user")]
+        elif not words.asked and system and asked == []:
+            words.asked = _instructions(system)
         if not words.replied and (replied := _json(holder.get(names.OUTPUT), words)):
             words.replied = _replies(replied)
             words.finish = words.finish or _finish(replied)
@@ -225,7 +225,10 @@ def _messages(value: Json) -> Json:
 _WHOLE: Final = (
     *(("request_data", "response_data"), ("input.value", "output.value"), ("input", "output")),
     *(("langfuse.observation.input", "langfuse.observation.output"), ("lmnr.span.input", "lmnr.span.output")),
+    ("llm.prompts", "llm.responses"),
 )
+# Where the text of a response stands, as some have it; the second is all that was streamed.
+_TEXTS: Final = ("text", "combined_chunk_content")
 _PLAIN: Final = {"input.value", "langfuse.observation.input", "lmnr.span.input"}
 
 
@@ -240,17 +243,26 @@ def _bare(span: Span) -> Words | None:
         response = span.attributes.get(replied)
         read = parsed(response)
         if not words.asked and _are_messages(request):
-            words.asked = said_in(request, "user")
+            words.asked = [*_system_in(parsed(given)), *said_in(request, "user")]
         if not words.replied and isinstance(read, dict):
             message = _messages(read)
             words.replied = (
                 _replies([message]) if _is_message(message) else _replies(message) if _are_messages(message) else []
             )
-            if not words.replied and isinstance(read.get("text"), str):
-                words.replied = [Said(ASSISTANT, read["text"])]
+            text = next((read[key] for key in _TEXTS if isinstance(read.get(key), str)), None)
+            if not words.replied and text is not None:
+                words.replied = [Said(ASSISTANT, text)]
+        elif not words.replied and _are_messages(read):
+            words.replied = _replies(read)
         elif not words.replied and isinstance(response, str) and response and read is None:
             words.replied = [Said(ASSISTANT, response)]
     return words if words.asked or words.replied else None
+
+
+def _system_in(request: Json) -> list[Said]:
+    """The system's words, which some have beside the messages."""
+    system = request.get("system", request.get("instructions")) if isinstance(request, dict) else None
+    return said_of({"role": "system", "content": system}) if system else []
 
 
 def _is_message(value: Json) -> bool:

@@ -8,7 +8,16 @@ from typing import Final, Literal
 OPERATION: Final = "gen_ai.operation.name"
 OPEN_INFERENCE: Final = "openinference.span.kind"
 TRACELOOP: Final = "traceloop.span.kind"
-MODEL_OPERATIONS: Final = frozenset({"chat", "text_completion", "generate_content", "completion", "responses"})
+MODEL_OPERATIONS: Final = frozenset({"chat", "text_completion", "generate_content", "completion", "responses"}) | {
+    # Semantic Kernel's.
+    *(
+        "chat.completions",
+        "chat_completions",
+        "chat.streaming_completions",
+        "text.completions",
+        "text.streaming_completions",
+    ),
+}
 AGENT_OPERATIONS: Final = frozenset({"invoke_agent", "invoke_workflow", "process_thread_run"})
 TOOL_OPERATIONS: Final = frozenset({"execute_tool"})
 # Vercel's spans by their operation: the model is asked inside of the outer ones, which count the same tokens again.
@@ -23,6 +32,7 @@ OBSERVED: Final[dict[str, dict[str, Literal["model", "agent", "tool"]]]] = {
     "agentops.span.kind": {"llm": "model", "agent": "agent", "tool": "tool", "workflow": "agent"},
 }
 # ADK's summary of several tools, which is the work of none; and a step of Strands' loop, which tells all once more.
+NO_IDS: Final = frozenset({"<not specified>"})
 NO_WORK: Final = frozenset({"(merged tools)"})
 STEPS: Final = ("execute_event_loop_cycle", "Cycle ")
 VERCEL_TOOL: Final = "ai.toolCall"
@@ -32,10 +42,12 @@ TOKENS: Final = {
     "input": (
         *("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
         *("ai.usage.inputTokens", "ai.usage.promptTokens", "llm.usage.prompt_tokens"),
+        "gen_ai.response.prompt_tokens",
     ),
     "output": (
         *("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
         *("ai.usage.outputTokens", "ai.usage.completionTokens", "llm.usage.completion_tokens"),
+        "gen_ai.response.completion_tokens",
     ),
     "cache_read": (
         *("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
@@ -52,7 +64,7 @@ TOKENS: Final = {
         *("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"),
         *("llm.token_count.completion_details.reasoning", "ai.usage.reasoningTokens"),
         *("gen_ai.usage.details.reasoning_tokens", "gen_ai.usage.output_tokens.reasoning"),
-        "ai.usage.outputTokenDetails.reasoningTokens",
+        *("ai.usage.outputTokenDetails.reasoningTokens", "gen_ai.usage.experimental.reasoning_tokens"),
     ),
 }
 COST: Final = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost", "gen_ai.usage.total_cost", "gen_ai.cost.total")

@@ -121,7 +121,7 @@ def console_span(one: Mapping[str, Json]) -> Span:
         start=start,
         end=end,
         zoned=zoned,
-        attributes=flattened(attributes_of(one.get("attributes"))),
+        attributes=flattened(attributes_of(parsed(one.get("attributes")))),
         events=[event_of(_map(each)) for each in _list(one.get("events") or one.get("otel_events"))],
         error=error_of(status if isinstance(status, dict) else {"code": status}),
         dropped=dropped if isinstance(dropped, int) else 0,
@@ -149,7 +149,7 @@ def is_phoenix(one: Mapping[str, Json]) -> bool:
 def phoenix_span(one: Mapping[str, Json]) -> Span:
     """A span of Phoenix: the kind stands beside the attributes, which may be nested or columns of a table."""
     columns = {key: value for key, value in one.items() if key.startswith("attributes.") and value is not None}
-    attributes = flattened({**attributes_of(one.get("attributes")), **columns})
+    attributes = flattened({**attributes_of(parsed(one.get("attributes"))), **columns})
     context = _map(one.get("context"))
     zoned, (start, end) = moments(time_of(one.get("start_time")), time_of(one.get("end_time")))
     if _text(one.get("span_kind")):

@@ -20,10 +20,18 @@ def rows(value: Json, depth: int = _DEPTH) -> Iterator[Json]:
     if isinstance(value, list):
         for one in value:
             yield from rows(one, depth - 1) if _wraps(one, depth) else _with_children(one, _DEEP)
+    elif isinstance(value, dict) and isinstance(value.get("context.span_id"), dict):
+        yield from _columns(value)
     elif isinstance(value, dict) and _wraps(value, depth):
         yield from rows(next(value[name] for name in _WRAPPERS if _holds(value.get(name))), depth - 1)
     else:
         yield from _with_children(value, _DEEP)
+
+
+def _columns(table: Mapping[str, Json]) -> Iterator[Json]:
+    """The rows of a table that is written column by column."""
+    for row in _map(table["context.span_id"]):
+        yield {name: column.get(row) for name, column in table.items() if isinstance(column, dict)}
 
 
 def _wraps(value: Json, depth: int) -> bool:

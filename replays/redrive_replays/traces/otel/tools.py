@@ -62,7 +62,8 @@ class Tool:
         output = span.first(*names.TOOL_RESULT)
         made = parsed(output)
         told = _told(span) if span.events and (given is None or output is None) else _NOTHING
-        self.id = span.text(*names.TOOL_ID) or _id_in(made) or told.id
+        label = span.text(*names.TOOL_ID) or _id_in(made) or told.id
+        self.id = "" if label in names.NO_IDS else label
         self.arguments = _arguments(given) if given is not None else told.arguments
         self.result = _result(output, made) if output is not None else told.result
 
