@@ -111,6 +111,39 @@ def test_a_run_that_broke_off_at_once_is_only_to_look_at() -> None:
     assert (report.grades, ask(log, EXITS).rows) == ({"view-only": 1}, [("Timeout", 1)])
 
 
+def test_whole_responses_stand_for_their_replies() -> None:
+    """So it is where the model speaks the Responses API: each reply is a response, each result an item."""
+    output = [
+        {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Count them."}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Counting."}]},
+        {"type": "function_call", "id": "fc", "call_id": "c1", "name": "bash", "arguments": '{"command":"ls"}'},
+    ]
+    usage = {"input_tokens": 100, "output_tokens": 9, "input_tokens_details": {"cached_tokens": 60}}
+    response = {"id": "r1", "object": "response", "model": "shell-1", "status": "completed", "usage": usage}
+    notes = {"cost": 0.00025, "timestamp": 1770000000.0, "actions": [{"command": "ls", "tool_call_id": "c1"}]}
+    shown = {"type": "function_call_output", "call_id": "c1", "output": "<output>rake</output>"}
+    messages = [
+        {"role": "system", "content": "A shed."},
+        {"role": "user", "content": "How many rakes?"},
+        {**response, "output": output, "extra": notes},
+        {**shown, "extra": {"raw_output": "rake", "returncode": 1, "timestamp": 1770000001.25}},
+        {"role": "exit", "content": "", "extra": {"exit_status": "LimitsExceeded"}},
+    ]
+    value = {"info": {"exit_status": "LimitsExceeded"}, "messages": messages, "trajectory_format": "mini-swe-agent-1.1"}
+    log = MemoryLog()
+    report = import_bytes(json.dumps(value).encode(), "responses.traj.json", log)
+    (run,) = report.runs
+    assert (report.format, report.grades, report.calls, report.results) == ("mini-swe-agent", {"full": 1}, 1, 1)
+    (reply,) = events(log, run, ModelReplied)
+    assert [type(block).__name__ for block in reply.content] == ["Thinking", "Text", "ToolUse"]
+    assert (reply.usage, reply.cost_micros) == (Usage(input=40, cache_read=60, output=9), 250)
+    (seen,) = events(log, run, ObservationReceived)
+    assert (seen.call, seen.status, seen.content) == (1, "error", "<output>rake</output>")
+    (at,) = [record.at.isoformat() for record in log.read(run) if type(record.event) is ObservationReceived]
+    assert at == "2026-02-02T02:40:01.250000+00:00"
+    assert replay(recording_of(log, run)).outcome == "same, unfinished"
+
+
 def test_predictions_are_refused_with_the_reason() -> None:
     """A patch is no trajectory."""
     with pytest.raises(BadInput, match="predictions: a patch for each task"):

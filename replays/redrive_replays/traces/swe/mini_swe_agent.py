@@ -11,6 +11,8 @@ from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.chat.replies import completion_of, reply_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
+from redrive_replays.traces.responses.items import result_of
+from redrive_replays.traces.responses.replies import reply_of as response_of
 from redrive_replays.traces.times import Moment, clock_of, moment
 from redrive_replays.traces.trace import ASSISTANT, NO_META, RESULTS, Meta, Remark, Said, Trace
 
@@ -104,9 +106,9 @@ def _said(trace: Trace, messages: list[Json]) -> tuple[list[Said], list[Moment |
     """The messages up to the last, which only says how it ended."""
     said, times = [], []
     for index, message in enumerate(messages):
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        if not isinstance(message, dict) or not (isinstance(message.get("role"), str) or _is_item(message)):
             raise BadInput(f"message {index}: not a message")
-        if message["role"] == "exit":
+        if message.get("role") == "exit":
             trace.remarks.append(Remark("exit", {key: one for key, one in message.items() if key != "role"}))
             continue
         try:
@@ -121,19 +123,33 @@ def _said(trace: Trace, messages: list[Json]) -> tuple[list[Said], list[Moment |
 def _one(message: Mapping[str, Json]) -> tuple[Said, Moment | None]:
     extra = message.get("extra")
     notes = dict(extra) if isinstance(extra, dict) else {} if extra is None else {"extra": extra}
-    said = said_of(_plain(message))
+    said = _item(_plain(message)) if _is_item(message) else said_of(_plain(message))
     at = moment(notes.pop("timestamp", None)) or moment(message.get("timestamp"))
     said.at = at.at if at else None
-    if said.role == ASSISTANT:
+    if _is_item(message) and said.role == ASSISTANT:
+        said.meta = said.meta._replace(cost_micros=_micros(notes.pop("cost", None)))
+        notes.pop("actions", None)  # the calls again, parsed
+    elif said.role == ASSISTANT:
         said.meta = _meta(notes)
         if said.calls:
             notes.pop("actions", None)  # the calls again, parsed
     elif said.role in RESULTS:
         said.status = "error" if _failed(notes) else "ok"
-        if isinstance(whole := notes.get("raw_output"), str) and whole in str(message.get("content")):
+        if isinstance(whole := notes.get("raw_output"), str) and whole in str(said.content):
             del notes["raw_output"]
     said.extras = {**said.extras, **{key: one for key, one in notes.items() if one not in (None, "", {}, [])}}
     return said, at
+
+
+def _is_item(message: Mapping[str, Json]) -> bool:
+    """Whether this is a whole response of OpenAI's Responses, or what came of a call in one."""
+    return message.get("object") == "response" or message.get("type") == "function_call_output"
+
+
+def _item(message: Mapping[str, Json]) -> Said:
+    if message.get("object") != "response":
+        return result_of(message)
+    return response_of(message) or Said(ASSISTANT, ())
 
 
 def _meta(notes: dict[str, Json]) -> Meta:
