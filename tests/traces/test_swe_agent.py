@@ -90,6 +90,24 @@ def test_a_run_that_broke_off_at_once_is_only_to_look_at() -> None:
     assert (report.grades, remarks(log, report.runs[0], "exit_status")) == ({"view-only": 1}, ["exit_error"])
 
 
+@pytest.mark.parametrize("chosen", [True, False])
+def test_each_attempt_at_a_task_is_a_run(chosen: bool) -> None:
+    """What stands around the attempts repeats the chosen one, and what all of them cost."""
+    attempts = [json.loads((HERE / name).read_bytes()) for name in ("calls.traj", "text.traj")]
+    value: dict[str, Any] = {"attempts": attempts}
+    if chosen:
+        stats = {"instance_cost": 4.5}
+        value |= {**attempts[1], "info": {**attempts[1]["info"], "best_attempt_idx": 1, "model_stats": stats}}
+    log = MemoryLog()
+    report = import_bytes(json.dumps(value).encode(), "tried-again.traj", log)
+    first, second = report.runs
+    assert (report.format, report.calls, report.grades) == ("swe-agent", 3, {"full": 2})
+    for run, attempt in zip(report.runs, attempts, strict=True):
+        assert check(list(log.read(run)), attempt["history"]) > 0
+    assert remarks(log, second, "chosen.model_stats") == ([{"instance_cost": 4.5}] if chosen else [])
+    assert remarks(log, first, "chosen.model_stats") == []
+
+
 def test_the_end_is_what_the_source_says() -> None:
     """In SQL, beside the run."""
     log, _ = fixture("text.traj")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Final
 
 from redrive_events import BadInput, Json, parse_json, text_of
@@ -28,16 +29,38 @@ def detect(material: Material) -> bool:
 
 
 def read(material: Material) -> Iterator[Trace]:
-    """The trajectory as a run; in a file of lines each."""
+    """The trajectory as a run; in a file of lines each, and each attempt of one that was tried again."""
+    further = count(len(material.entries))
     for entry in material.entries:
         try:
             if not _is_trajectory(entry.value):
                 raise BadInput("no trajectory")
-            yield trace_of(entry.value, entry.index)
+            if attempts := _attempts(entry.value):
+                numbers = chain([entry.index], further)
+                yield from (_attempt(entry.value, index, one, next(numbers)) for index, one in enumerate(attempts))
+            else:
+                yield trace_of(entry.value, entry.index)
         except BadInput as error:
             if not material.lined:
                 raise
             material.diagnostics.append(Diagnostic(f"{error.problem}, left out", entry.line, entry.offset))
+
+
+def _attempts(value: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """The attempts at a task that was tried again; what stands around them repeats the one that was chosen."""
+    attempts = value.get("attempts")
+    held = attempts if isinstance(attempts, list) else []
+    return held if all(isinstance(one, dict) and isinstance(one.get("history"), list) for one in held) else []
+
+
+def _attempt(value: Mapping[str, Json], index: int, attempt: Mapping[str, Json], entry: int) -> Trace:
+    """One attempt as a run; what the choice cost, and why it was made, beside the chosen one."""
+    trace = trace_of(attempt, entry)
+    trace.labels["attempt"] = str(index)
+    info, own = _dict(value.get("info")), _dict(attempt.get("info"))
+    if info.get("best_attempt_idx") == index:
+        trace.remarks += (Remark(f"chosen.{key}", one) for key, one in info.items() if one != own.get(key))
+    return trace
 
 
 def trace_of(value: Mapping[str, Json], entry: int = 0) -> Trace:
@@ -153,7 +176,11 @@ def _model(config: Mapping[str, Json]) -> tuple[str, dict[str, object]]:
 
 
 def _is_trajectory(value: Json) -> bool:
-    if not isinstance(value, dict) or not isinstance(history := value.get("history"), list):
+    if not isinstance(value, dict):
+        return False
+    if attempts := _attempts(value):
+        return any(_is_trajectory(one) for one in attempts)
+    if not isinstance(history := value.get("history"), list):
         return False
     if isinstance(value.get("trajectory"), list) and ("info" in value or "environment" in value):
         return True
