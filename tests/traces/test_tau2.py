@@ -18,6 +18,7 @@ from redrive_events import (
     ObservationReceived,
     RunStarted,
     Text,
+    Thinking,
     ToolUse,
     Usage,
 )
@@ -192,6 +193,35 @@ def test_files_without_runs_are_refused_with_the_reason(name: str, why: str) -> 
     with pytest.raises(BadInput, match=why.split(":", maxsplit=1)[0]):
         import_file(HERE / name, log)
     assert list(log.runs()) == []
+
+
+def test_raw_replies_may_be_whole_completions() -> None:
+    """Model, id, end and tokens are read from them; the cached ones stand nowhere else."""
+    usage = {"prompt_tokens": 50, "completion_tokens": 4}
+    made = {"role": "assistant", "content": "Which one?", "reasoning_content": "Two of them."}
+    raw = {
+        "id": "c-1",
+        "object": "chat.completion",
+        "model": "desk-1",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": made}],
+        "usage": {**usage, "cache_read_input_tokens": 30, "cache_creation_input_tokens": 15},
+        "system_fingerprint": "fp",
+    }
+    messages = [
+        {"role": "user", "content": "Cancel my seat.", "tool_calls": None},
+        {"role": "assistant", "content": "Which one?", "cost": 0.002, "usage": usage, "raw_data": raw},
+        {"role": "user", "content": "###STOP###"},
+    ]
+    value: dict[str, Any] = {"task_id": "1", "termination_reason": "user_stop", "messages": messages}
+    value |= {"reward": 0, "reward_info": {"reward": 1.0}}
+    log = MemoryLog()
+    (run,) = import_bytes(json.dumps({"simulations": [value]}).encode(), "reduced.json", log).runs
+    (reply,) = events(log, run, ModelReplied)
+    assert (reply.finish, reply.model, reply.response_id, reply.cost_micros) == ("stop", "desk-1", "c-1", 2000)
+    assert reply.usage == Usage(input=5, cache_read=30, cache_write=15, output=4)
+    assert reply.content == (Thinking(text="Two of them."), Text(text="Which one?"))
+    assert remarks(log, run, "extras") == [{"raw_data": {"system_fingerprint": "fp"}}]
+    assert (remarks(log, run, "reward"), remarks(log, run, "simulation.reward")) == ([1.0], [0])
 
 
 @AT_HAND

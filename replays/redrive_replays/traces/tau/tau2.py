@@ -160,7 +160,10 @@ def _remarks(simulation: Mapping[str, Json], file: _File) -> Iterator[Remark]:
         )
     elif judged is not None:
         yield Remark("reward_info", judged)
-    yield from (Remark(key, value) for key, value in simulation.items() if key not in _READ and value is not None)
+    for key, value in simulation.items():
+        if key not in _READ and value is not None:
+            # Another reward beside the judged one is no second verdict.
+            yield Remark("simulation.reward" if key == "reward" and isinstance(judged, dict) else key, value)
     if (task := file.tasks.get(str(simulation.get("task_id")))) is not None:
         yield Remark("task", task)
     yield from (

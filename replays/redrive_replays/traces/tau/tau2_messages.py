@@ -8,12 +8,14 @@ from typing import Final
 import msgspec
 
 from redrive_events import BadInput, Content, Json, Opaque, Text, Thinking, ToolUse
-from redrive_replays.traces.chat.replies import usage_of
+from redrive_replays.traces.chat.replies import completion_of, micros, usage_of
 from redrive_replays.traces.times import moment
 from redrive_replays.traces.trace import ASSISTANT, RESULTS, Meta, Said
 
 _READ: Final = frozenset({"role", "content", "tool_calls", "timestamp", "raw_data", "id", "requestor", "error"})
 _COUNTED: Final = frozenset({"usage", "cost"})
+# What a raw reply says of itself that is kept as what it means.
+_TOLD: Final = frozenset({"message", "finish_reason", "index", "usage", "model", "id", "object"})
 # What a raw reply repeats of the message.
 _REPEATED: Final = frozenset({"content", "role", "tool_calls", "function_call", "reasoning_content"})
 
@@ -32,8 +34,7 @@ def said_of(message: Json) -> Said:
     if said.role in RESULTS:
         _result(said, message, extras)
         return said
-    raw = message.get("raw_data")
-    raw = raw if isinstance(raw, dict) else {}
+    raw = _raw(message.get("raw_data"))
     calls = tuple(_calls(message))
     thinking: tuple[Thinking, ...] = ()
     if said.role == ASSISTANT:
@@ -49,6 +50,16 @@ def said_of(message: Json) -> Said:
     if rest := _rest(raw):
         extras["raw_data"] = rest
     return said
+
+
+def _raw(raw: Json) -> Mapping[str, Json]:
+    """A raw reply: one choice with all that its completion says, or the choice alone, as older files keep it."""
+    if not isinstance(raw, dict):
+        return {}
+    choices = raw["choices"] if completion_of(raw) is not None else []
+    if len(choices) != 1 or not isinstance(choices[0], dict):
+        return raw
+    return {**choices[0], **{key: one for key, one in raw.items() if key != "choices"}}
 
 
 def _result(said: Said, message: Mapping[str, Json], extras: dict[str, Json]) -> None:
@@ -87,17 +98,19 @@ def _thinking(message: Mapping[str, Json], raw: Mapping[str, Json]) -> Iterator[
 
 
 def _meta(message: Mapping[str, Json], raw: Mapping[str, Json]) -> Meta:
-    cost, finish = message.get("cost"), raw.get("finish_reason")
+    finish, model, label = raw.get("finish_reason"), raw.get("model"), raw.get("id")
     return Meta(
-        usage=usage_of(message.get("usage")),
+        usage=usage_of(raw.get("usage") or message.get("usage")),
         finish=finish if isinstance(finish, str) else "",
-        cost_micros=round(cost * 1_000_000) if isinstance(cost, int | float) and 0 < cost < 1_000_000 else 0,
+        model=model if isinstance(model, str) else "",
+        response_id=label if isinstance(label, str) else "",
+        cost_micros=micros(message.get("cost")),
     )
 
 
 def _rest(raw: Mapping[str, Json]) -> dict[str, Json]:
     """What a raw reply says beside the message and how it ended."""
-    rest = {key: value for key, value in raw.items() if key not in {"message", "finish_reason", "index"} and value}
+    rest = {key: value for key, value in raw.items() if key not in _TOLD and value}
     made = raw.get("message")
     more = (
         {key: value for key, value in made.items() if key not in _REPEATED and value} if isinstance(made, dict) else {}
