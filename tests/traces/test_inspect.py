@@ -21,6 +21,8 @@ from redrive_events import (
     ModelReplied,
     ObservationReceived,
     RunStarted,
+    Text,
+    Thinking,
     Usage,
     text_of,
 )
@@ -333,6 +335,18 @@ def test_old_logs_nest_a_calls_events() -> None:
     assert [one.content for one in events(log, inner, ModelReplied)] == ["Yes, old."]
     assert len(remarks(log, own, "grading")) == 1
     assert hold(log, report, json.loads((HERE / "nested.json").read_bytes())["samples"]) == 2
+
+
+def test_reasoning_beside_the_words_is_reasoning() -> None:
+    """Logs of one season have it as a field of the message."""
+    reply = {"role": "assistant", "content": "Four.", "reasoning": "Two and two."}
+    messages = [{"role": "user", "content": "How many?"}, reply]
+    sample = {"id": 1, "epoch": 1, "input": "How many?", "target": "Four.", "messages": messages}
+    log = MemoryLog()
+    (run,) = import_bytes(as_json(sample), "sample.json", log).runs
+    (said,) = events(log, run, ModelReplied)
+    assert said.content == (Thinking(text="Two and two."), Text(text="Four."))
+    assert remarks(log, run, "extras") == []
 
 
 def test_texts_that_unfold_without_end_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,10 +35,19 @@ def said_of(message: Json) -> Said:
         said.answers = (label,) if isinstance(label, str) and label else ()
         said.name = name if isinstance(name, str) else ""
         said.status = "error" if message.get("error") or message.get("tool_error") else "ok"
-    elif said.role == ASSISTANT and (calls := tuple(_calls(message, extras))):
-        words = (Text(text=content),) if isinstance(content, str) else content
-        said.content = (*words, *calls)
+    elif said.role == ASSISTANT:
+        calls, thinking = tuple(_calls(message, extras)), tuple(_reasoned(extras))
+        if calls or thinking:
+            words = (Text(text=content),) if isinstance(content, str) else content
+            said.content = (*thinking, *words, *calls)
     return said
+
+
+def _reasoned(extras: dict[str, Json]) -> Iterator[Thinking]:
+    """Reasoning that stands beside the words, as logs of one season have it."""
+    if isinstance(text := extras.get("reasoning"), str) and text:
+        del extras["reasoning"]
+        yield Thinking(text=text)
 
 
 def content_of(content: Json, extras: dict[str, Json]) -> Content:
