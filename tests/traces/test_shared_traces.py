@@ -68,6 +68,14 @@ def imported(path: str) -> tuple[MemoryLog, FileReport]:
     return log, import_file(SHARED / path, log)
 
 
+@cache
+def outcomes(path: str) -> list[tuple[str, tuple[str, ...], str]]:
+    """How each run of a file replays, what of the program has changed, and its status; once."""
+    log, report = imported(path)
+    found = ((replay(recording_of(log, run)), status(fold(log.read(run)))) for run in report.runs)
+    return [(again.outcome, again.changed_parts, ended) for again, ended in found]
+
+
 def conversations(path: str) -> list[Messages]:
     """The messages of each run of a file, the reply of a response behind those of its request."""
     value = json.loads((SHARED / path).read_bytes())
@@ -105,12 +113,10 @@ def test_every_turn_is_asked_with_the_files_own_messages(row: Row) -> None:
 @pytest.mark.parametrize("row", IMPORTED, ids=lambda row: row.path)
 def test_every_run_replays(row: Row) -> None:
     """With the program that is found from the log alone."""
-    log, report = imported(row.path)
+    _, report = imported(row.path)
     assert report.grades == {"full": row.runs}
-    for run in report.runs:
-        found = replay(recording_of(log, run))
-        ended = fold(log.read(run)).end is not None
-        assert (found.outcome, found.changed_parts) == ("same" if ended else "same, unfinished", ())
+    for outcome, changed, ended in outcomes(row.path):
+        assert (outcome, changed) == ("same, unfinished" if ended == "unfinished" else "same", ())
 
 
 @pytest.mark.parametrize("row", [row for row in index() if is_display(row.path)], ids=lambda row: row.path)
@@ -126,9 +132,8 @@ def test_the_grok_file_is_what_its_makers_say() -> None:
     """115 attempts with a mean reward of 0.58435, of which 17 end without a reply, and none can be called a success."""
     log, report = imported(GROK)
     assert (len(report.runs), report.added) == (115, 115)
-    outcomes = Counter(replay(recording_of(log, run)).outcome for run in report.runs)
-    assert outcomes == {"same": 98, "same, unfinished": 17}
-    assert Counter(status(fold(log.read(run))) for run in report.runs) == {"finished": 98, "unfinished": 17}
+    found = Counter((outcome, ended) for outcome, _, ended in outcomes(GROK))
+    assert found == {("same", "finished"): 98, ("same, unfinished", "unfinished"): 17}
     notes = (record.event for run in report.runs for record in log.read(f"{run}@notes"))
     rewards = [event.value for event in notes if isinstance(event, AnnotationMade) and event.name == "reward"]
     assert (len(rewards), round(sum(rewards) / len(rewards), 5)) == (115, 0.58435)

@@ -56,7 +56,7 @@ def a_file(draw: st.DrawFn) -> bytes:
     return json.dumps(value).encode()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(data=a_file())
 def test_a_wrong_value_is_refused_or_survives(data: bytes) -> None:
     """Whatever stands where: the file is refused with nothing kept, or its runs replay and go in once."""
@@ -71,7 +71,7 @@ def test_a_wrong_value_is_refused_or_survives(data: bytes) -> None:
     assert import_bytes(data, "spoiled.json", log).added == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(at=st.integers(0, 2000), name=st.sampled_from(["tau-bench.json", "chat-list.json", "chat-parts.json"]))
 def test_a_torn_document_is_refused(at: int, name: str) -> None:
     """Wherever it is cut, and nothing of it is kept."""
