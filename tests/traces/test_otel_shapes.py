@@ -442,3 +442,32 @@ def test_instructions_are_read_where_nothing_else_was_asked() -> None:
     system = json.dumps([{"type": "text", "content": "Be brief."}])
     empty = {"gen_ai.input.messages": "[]", "gen_ai.system_instructions": system}
     assert Read({**FLAT, "attributes": {**CHAT, **empty}}).turns == [([("system", "Be brief.", 0, [], "")], REPLY)]
+
+
+def test_a_tool_may_say_in_messages_what_it_was_asked() -> None:
+    """One event as it begins and one as it ends; it failed as it says."""
+    call = {"type": "tool_call", "id": "c1", "name": "stock", "arguments": {"of": "rye"}}
+    answer = {"type": "tool_call_response", "id": "c1", "response": [{"text": "no shelf"}]}
+    name = "gen_ai.client.inference.operation.details"
+    events = [
+        {"name": name, "attributes": {"gen_ai.input.messages": json.dumps([{"role": "tool", "parts": [call]}])}},
+        {"name": name, "attributes": {"gen_ai.output.messages": json.dumps([{"role": "tool", "parts": [answer]}])}},
+    ]
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "stock", "gen_ai.tool.status": "error"}
+    work = story._span("d1", "e0", "execute_tool stock", 20, {"attributes": attributes, "events": events})
+    found = Read(story.otlp([_loop(0, words=False), work, _loop(1, words=False)]))
+    assert found.turns[0][1][3] == [("c1", "stock", '{"of":"rye"}')]
+    assert [(one.content, one.status) for one in found.events(ObservationReceived)] == [("no shelf", "error")]
+
+
+def test_values_that_are_json_each_are_read() -> None:
+    """So MLflow has them."""
+    attributes = {
+        "mlflow.spanType": '"CHAT_MODEL"',
+        "mlflow.spanInputs": json.dumps({"messages": MESSAGES}),
+        "mlflow.spanOutputs": json.dumps({"choices": [{"message": {"role": "assistant", "content": "None."}}]}),
+        "mlflow.chat.tokenUsage": json.dumps({"input_tokens": 7, "output_tokens": 2}),
+    }
+    found = Read({"info": {"state": "OK"}, "data": {"spans": [{**FLAT, "attributes": attributes}]}})
+    assert found.turns == [([ASKED], REPLY)]
+    assert found.events(ModelReplied)[0].usage == Usage(input=7, output=2)

@@ -110,6 +110,11 @@ def tokens_of(span: Span) -> dict[str, int]:
             if value is not None:
                 found[kind] = max(value, found.get(kind, 0))
                 break
+    counted = parsed(span.attributes.get("mlflow.chat.tokenUsage"))
+    for kind in ("input", "output") if isinstance(counted, dict) else ():
+        value = _count(counted.get(f"{kind}_tokens"))
+        if value is not None:
+            found.setdefault(kind, value)
     return found
 
 

@@ -225,7 +225,7 @@ def _messages(value: Json) -> Json:
 _WHOLE: Final = (
     *(("request_data", "response_data"), ("input.value", "output.value"), ("input", "output")),
     *(("langfuse.observation.input", "langfuse.observation.output"), ("lmnr.span.input", "lmnr.span.output")),
-    ("llm.prompts", "llm.responses"),
+    *(("llm.prompts", "llm.responses"), ("mlflow.spanInputs", "mlflow.spanOutputs")),
 )
 # Where the text of a response stands, as some have it; the second is all that was streamed.
 _TEXTS: Final = ("text", "combined_chunk_content")

@@ -29,6 +29,8 @@ OBSERVED: Final[dict[str, dict[str, Literal["model", "agent", "tool"]]]] = {
     "langfuse.observation.type": {"generation": "model", "agent": "agent", "tool": "tool"},
     "lmnr.span.type": {"LLM": "model", "TOOL": "tool"},
     "langsmith.span.kind": {"llm": "model", "tool": "tool"},
+    # MLflow writes each value as JSON.
+    "mlflow.spanType": {'"CHAT_MODEL"': "model", '"LLM"': "model", '"AGENT"': "agent", '"TOOL"': "tool"},
     "agentops.span.kind": {"llm": "model", "agent": "agent", "tool": "tool", "workflow": "agent"},
 }
 # ADK's summary of several tools, which is the work of none; and a step of Strands' loop, which tells all once more.
@@ -57,7 +59,8 @@ TOKENS: Final = {
     ),
     "cache_write": (
         *("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens"),
-        *("gen_ai.usage.cache_write.input_tokens", "llm.token_count.prompt_details.cache_write"),
+        *("gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_write_input_tokens"),
+        *("llm.token_count.prompt_details.cache_write"),
         *("gen_ai.usage.details.cache_write_tokens", "ai.usage.inputTokenDetails.cacheWriteTokens"),
     ),
     "reasoning": (
@@ -84,6 +87,9 @@ PARAMETERS: Final = "gen_ai.request."
 NO_PARAMETERS: Final = frozenset({"gen_ai.request.model"})
 CHOICES: Final = ("gen_ai.request.choice.count",)
 
+# What a tool's span says of its end, beside its status; "error" is the word of all.
+TOOL_STATUS: Final = ("gen_ai.tool.status", "tool.status")
+
 AGENT: Final = (
     *("gen_ai.agent.name", "agent.name", "agent_name", "gen_ai.workflow.name", "ai.telemetry.functionId"),
     *("traceloop.entity.name", "graph.node.name", "graph.node.id", "traceloop.workflow.name"),
@@ -102,10 +108,12 @@ TOOL_ID: Final = ("gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id", "tool
 TOOL_ARGUMENTS: Final = (
     *("gen_ai.tool.call.arguments", "tool_arguments", "ai.toolCall.args", "gcp.vertex.agent.tool_call_args"),
     *("input.value", "traceloop.entity.input", "input", "langfuse.observation.input", "lmnr.span.input"),
+    "mlflow.spanInputs",
 )
 TOOL_RESULT: Final = (
     *("gen_ai.tool.call.result", "tool_response", "ai.toolCall.result", "gcp.vertex.agent.tool_response"),
     *("output.value", "traceloop.entity.output", "output", "langfuse.observation.output", "lmnr.span.output"),
+    "mlflow.spanOutputs",
 )
 TOOLS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools", "gen_ai.request.tools")
 

@@ -123,6 +123,11 @@ def said_by_tools(tools: Sequence[Tool]) -> Iterator[Said]:
         yield result_of(tool)
 
 
+def has_failed(span: Span) -> bool:
+    """Whether a tool's span says that its work failed."""
+    return span.error is not None or span.text(*names.TOOL_STATUS) == "error"
+
+
 def _call_of(tool: Tool) -> ToolUse:
     return ToolUse(name=tool.name or "unknown", arguments=tool.arguments, id=tool.id or tool.span.id)
 
@@ -130,7 +135,7 @@ def _call_of(tool: Tool) -> ToolUse:
 def result_of(tool: Tool) -> Said:
     """What a tool's span says came of it."""
     content = tool.result if tool.result is not None else (tool.span.error or "")
-    failed = tool.span.error is not None
+    failed = has_failed(tool.span)
     return Said(
         "tool",
         content,
@@ -173,6 +178,6 @@ def _answered(open_calls: Sequence[Call], result: Said) -> Call | None:
 
 
 def _with_span(result: Said, span: Span) -> Said:
-    failed = span.error is not None
+    failed = has_failed(span)
     extras = {**rest_of(span), **result.extras}
     return replace(result, at=span.end or result.at, status="error" if failed else result.status, extras=extras)
