@@ -157,3 +157,23 @@ def test_an_old_head_may_have_no_instructions() -> None:
     said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Bake."}]}
     log, report = imported([{"id": "s-5", "timestamp": "2025-08-01T00:00:00Z"}, said])
     assert (report.format, events(log, report.runs[0], RunStarted)[0].goal) == ("codex", "Bake.")
+
+
+def test_what_codex_exec_printed_before_it_printed_items() -> None:
+    """A number and an event on each line: the calls by their begin, the results by their end."""
+    told = [
+        {"type": "task_started"},
+        {"type": "exec_command_begin", "call_id": "c1", "command": ["ls"], "cwd": "/bakery"},
+        {"type": "exec_command_end", "call_id": "c1", "stdout": "rye", "stderr": "", "exit_code": 2},
+        {"type": "mcp_tool_call_begin", "call_id": "c2", "invocation": {"server": "larder", "tool": "find"}},
+        {"type": "mcp_tool_call_end", "call_id": "c2", "result": {"Err": "no"}},
+        {"type": "agent_message", "message": "Rye."},
+    ]
+    lines = [{"id": "0", "msg": one} for one in told]
+    log, report = imported([{"workdir": "/bakery", "model": "gpt-x"}, {"prompt": "Bake."}, *lines])
+    (run,) = report.runs
+    assert (report.format, report.calls, report.results, report.grades) == ("codex", 2, 2, {"view-only": 1})
+    assert events(log, run, RunStarted)[0].goal == "Bake."
+    assert [one.status for one in events(log, run, ObservationReceived)] == ["error", "error"]
+    assert called(log, run) == [("exec_command", "c1"), ("find", "c2")]
+    assert events(log, run, ModelReplied)[-1].content[-1].text == "Rye."

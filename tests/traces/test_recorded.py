@@ -139,3 +139,16 @@ def test_a_stream_with_a_lost_line_is_not_whole() -> None:
     torn = [json.dumps(created), '{"type": "respo', json.dumps({"type": "response.completed", "response": RESPONSE})]
     report = import_bytes("\n".join(torn).encode(), "torn", MemoryLog())
     assert (report.format, report.grades) == ("openai-responses", {"view-only": 1})
+
+
+def test_a_summary_that_breaks_off_is_kept_as_far_as_it_came() -> None:
+    """Reasoning is told in pieces like words."""
+    item = {"type": "reasoning", "id": "rs", "summary": []}
+    piece = {"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": 0}
+    log, report = imported(
+        {"type": "response.created", "response": RESPONSE | {"output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        *({**piece, "delta": words} for words in ("Rye or ", "wheat")),
+    )
+    (reply,) = events(log, report.runs[0], ModelReplied)
+    assert (reply.content[0].text, report.grades) == ("Rye or wheat", {"view-only": 1})

@@ -7,7 +7,6 @@ from typing import Final
 
 from redrive_events import Json
 from redrive_replays.traces.codex.lines import (
-    SHOWN,
     Line,
     entries_in,
     is_bare,
@@ -15,11 +14,13 @@ from redrive_replays.traces.codex.lines import (
     is_envelope,
     is_exec,
     is_head,
+    is_told,
     item_of,
     line_of,
     text,
 )
 from redrive_replays.traces.codex.said import Told, given
+from redrive_replays.traces.codex.shown import as_item
 from redrive_replays.traces.conversation import NO_TIMES, retell
 from redrive_replays.traces.material import Material
 from redrive_replays.traces.times import Moment, clock_of, moment
@@ -47,6 +48,8 @@ def detect(material: Material) -> bool:
     if is_head(first) and ("instructions" in first or any(map(is_bare, others))):
         return True
     if is_document(first) or any(map(is_envelope, looked_at)):
+        return True
+    if 2 * sum(map(is_told, looked_at)) > len(looked_at):
         return True
     return is_exec(first) and sum(map(is_exec, looked_at)) * 2 > len(looked_at)
 
@@ -174,10 +177,10 @@ def _whole(lines: Sequence[Line], items: Sequence[Mapping[str, Json]]) -> list[L
     if any(is_exec(line.entry.value) for line in lines):
         return list(lines)
     if not any(_is_talk(item) for item in items):
-        return [_as_item(line) for line in lines]
+        return [as_item(line) for line in lines]
     roles = {text(item.get("role")) for item in items}
     shown = {kind for kind, role in (("user_message", "user"), ("agent_message", "assistant")) if role not in roles}
-    return [_as_item(line) if text(line.value.get("type")) in shown else line for line in lines]
+    return [as_item(line) if text(line.value.get("type")) in shown else line for line in lines]
 
 
 def _is_talk(item: Mapping[str, Json]) -> bool:
@@ -193,37 +196,6 @@ def _words(item: Mapping[str, Json]) -> Iterator[str]:
         for part in parts if isinstance(parts, list) else ():
             if isinstance(part, dict):
                 yield text(part.get("text"))
-
-
-def _as_item(line: Line) -> Line:
-    """What was shown to a person, as the item that it shows."""
-    kind = text(line.value.get("type"))
-    words = text(line.value.get("message")) or text(line.value.get("text"))
-    item: dict[str, Json] = {"type": "message", "role": "user" if kind == "user_message" else "assistant"}
-    if line.kind != "event_msg":
-        return line
-    if kind == "item_completed" and isinstance(line.value.get("item"), dict):
-        return _completed(line, line.value["item"])
-    if kind not in SHOWN or not words:
-        return line
-    if kind.startswith("agent_reasoning"):
-        item = {"type": "reasoning", "summary": [{"type": "summary_text", "text": words}]}
-    else:
-        item["content"] = words
-    return Line(line.entry, "response_item", item, line.timestamp)
-
-
-def _completed(line: Line, item: Mapping[str, Json]) -> Line:
-    """An item of a session that keeps no others."""
-    roles = {"UserMessage": "user", "AgentMessage": "assistant", "user_message": "user", "agent_message": "assistant"}
-    kind = text(item.get("type"))
-    if kind not in roles:
-        return line
-    content = item.get("content", item.get("text", item.get("message")))
-    parts = content if isinstance(content, list) else [content]
-    words = [text(part.get("text")) if isinstance(part, dict) else text(part) for part in parts]
-    shown = {"type": "message", "role": roles[kind], "content": "\n".join(words)}
-    return Line(line.entry, "response_item", shown, line.timestamp)
 
 
 def _grade(trace: Trace, told: Told, lines: Sequence[Line], material: Material, *, only_shown: bool) -> None:

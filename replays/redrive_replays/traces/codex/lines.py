@@ -94,6 +94,21 @@ def is_bare(value: Json) -> bool:
     return isinstance(value, dict) and "payload" not in value and ("record_type" in value or is_item(value))
 
 
+def is_told(value: Json) -> bool:
+    """Whether ``value`` is a line of what `codex exec --json` printed before it printed items: a number, an event."""
+    event = value.get("msg") if isinstance(value, dict) and "id" in value else None
+    return isinstance(event, dict) and isinstance(event.get("type"), str)
+
+
+def _told(value: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]] | None:
+    """The kind and the content of such a line, or of one of the two before them: the settings, and the prompt."""
+    if is_told(value):
+        return "event_msg", value["msg"]
+    if value.keys() == {"prompt"}:
+        return "event_msg", {"type": "user_message", "message": value["prompt"]}
+    return ("turn_context", value) if {"workdir", "model"} <= value.keys() and "type" not in value else None
+
+
 def line_of(entry: Entry) -> Line:
     """A line in one form; one without an envelope is an item, or the head of its session."""
     value = entry.value if isinstance(entry.value, dict) else {"value": entry.value}
@@ -102,6 +117,8 @@ def line_of(entry: Entry) -> Line:
         return Line(entry, value["type"], value["payload"], when)
     if is_exec(value):
         return Line(entry, value["type"], value, when)
+    if (told := _told(value)) is not None:
+        return Line(entry, *told, when)
     if is_head(value):
         return Line(entry, "session_meta", value, when)
     if "record_type" in value or "payload" in value or not ("type" in value or "role" in value):

@@ -117,6 +117,7 @@ class _Item:
     done: bool = False
     added: dict[str, list[str]] = field(default_factory=dict)
     words: dict[int, list[str]] = field(default_factory=dict)
+    summary: dict[int, list[str]] = field(default_factory=dict)
 
     def whole(self) -> dict[str, Json]:
         """The item as far as it came."""
@@ -126,6 +127,9 @@ class _Item:
         if self.words:
             kind = "reasoning_text" if kind_of(self.value) == "reasoning" else "output_text"
             texts["content"] = [{"type": kind, "text": "".join(self.words[at])} for at in sorted(self.words)]
+        if self.summary:
+            parts = ["".join(self.summary[at]) for at in sorted(self.summary)]
+            texts["summary"] = [{"type": "summary_text", "text": part} for part in parts]
         return self.value | texts
 
 
@@ -162,3 +166,6 @@ def _build(items: dict[int, _Item], kind: str, event: Mapping[str, Json]) -> Non
         elif kind in {"response.output_text.delta", "response.reasoning_text.delta"}:
             at = event.get("content_index")
             items[index].words.setdefault(at if isinstance(at, int) else 0, []).append(delta)
+        elif kind == "response.reasoning_summary_text.delta":
+            at = event.get("summary_index")
+            items[index].summary.setdefault(at if isinstance(at, int) else 0, []).append(delta)
