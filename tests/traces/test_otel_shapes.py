@@ -471,3 +471,16 @@ def test_values_that_are_json_each_are_read() -> None:
     found = Read({"info": {"state": "OK"}, "data": {"spans": [{**FLAT, "attributes": attributes}]}})
     assert found.turns == [([ASKED], REPLY)]
     assert found.events(ModelReplied)[0].usage == Usage(input=7, output=2)
+
+
+def test_a_tool_that_is_a_task_is_a_tool() -> None:
+    """LlamaIndex names it in what came of it."""
+    attributes = {
+        **{"traceloop.span.kind": "task", "traceloop.entity.name": "FunctionTool.task"},
+        "traceloop.entity.input": json.dumps({"kwargs": {"of": "rye"}}),
+        "traceloop.entity.output": json.dumps({"blocks": [{"block_type": "text", "text": "0"}], "tool_name": "stock"}),
+    }
+    work = story._span("d1", "", "FunctionTool.task", 20, {"attributes": attributes})
+    found = Read(story.otlp([_loop(0, words=False), work, _loop(1, words=False)]))
+    assert [call[1:] for call in found.turns[0][1][3]] == [("stock", '{"of":"rye"}')]
+    assert [one.content for one in found.events(ObservationReceived)] == ["0"]

@@ -74,7 +74,10 @@ def _by_open_inference(span: Span) -> Kind | None:
 
 
 def _by_traceloop(span: Span) -> Kind | None:
-    return _TRACELOOP.get(span.text(names.TRACELOOP))
+    kind = span.text(names.TRACELOOP)
+    # LlamaIndex's tools are tasks like all of its steps.
+    tool = kind == "task" and span.text("traceloop.entity.name").endswith("Tool.task")
+    return "tool" if tool else _TRACELOOP.get(kind)
 
 
 def _by_others(span: Span) -> Kind:

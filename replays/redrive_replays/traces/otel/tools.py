@@ -57,10 +57,11 @@ class Tool:
 
     def __init__(self, span: Span) -> None:
         self.span = span
-        self.name = span.text(*names.TOOL_NAME) or _named(span.name)
         given = span.first(*names.TOOL_ARGUMENTS)
         output = span.first(*names.TOOL_RESULT)
         made = parsed(output)
+        index = made.get("tool_name") if isinstance(made, dict) and "blocks" in made else None
+        self.name = index if isinstance(index, str) and index else span.text(*names.TOOL_NAME) or _named(span.name)
         told = _told(span) if span.events and (given is None or output is None) else _NOTHING
         label = span.text(*names.TOOL_ID) or _id_in(made) or told.id
         self.id = "" if label in names.NO_IDS else label
@@ -118,6 +119,11 @@ def _result(output: Json, made: Json) -> Content | None:
     message = _message(made)
     if message is not None:
         return result_text(message.get("content"))
+    blocks = made.get("blocks") if isinstance(made, dict) and "tool_name" in made else None
+    if isinstance(blocks, list) and len(blocks) == 1 and isinstance(blocks[0], dict):
+        # LlamaIndex's result of one text.
+        text = blocks[0].get("text")
+        return text if isinstance(text, str) else text_of_json(output)
     return None if output is None else text_of_json(output)
 
 
