@@ -349,6 +349,32 @@ def test_reasoning_beside_the_words_is_reasoning() -> None:
     assert remarks(log, run, "extras") == []
 
 
+@pytest.mark.parametrize("lines", [False, True], ids=["list", "lines"])
+def test_samples_and_events_may_stand_in_a_list(lines: bool) -> None:
+    """Each sample is a run; events are those of one sample, and another log's events are none."""
+
+    def data(values: list[Any]) -> bytes:
+        return b"\n".join(map(as_json, values)) if lines else as_json(values)
+
+    reply = {"role": "assistant", "content": "Four."}
+    asked = {"role": "user", "content": "How many?"}
+    samples = [
+        {"id": index, "epoch": 1, "input": "How many?", "target": "Four.", "messages": [asked, reply]}
+        for index in range(2)
+    ]
+    report = import_bytes(data(samples), "samples", MemoryLog())
+    assert (report.format, len(report.runs)) == ("inspect", 2)
+    model = {"event": "model", "input": [asked], "output": {"choices": [{"message": reply, "stop_reason": "stop"}]}}
+    events = [
+        {"event": "info", "timestamp": "2026-02-02T02:40:00Z", "data": 1},
+        {**model, "timestamp": "2026-02-02T02:40:01Z", "model": "m"},
+    ]
+    report = import_bytes(data(events), "events", MemoryLog())
+    assert (report.format, len(report.runs)) == ("inspect", 1)
+    with pytest.raises(BadInput, match="no trace that is known"):
+        import_bytes(data([events[0], events[0]]), "another log", MemoryLog())
+
+
 def test_texts_that_unfold_without_end_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """An attachment is short to point to, and may be pointed to often."""
     monkeypatch.setattr(pools, "UNFOLDED_MAX", 500_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,12 +11,14 @@ from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.archive import Archive
 from redrive_replays.traces.inspect_logs.samples import Evaluation, traces_of
 from redrive_replays.traces.lenient import lenient
+from redrive_replays.traces.lines import Entry
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.trace import Trace
 
 HEADER: Final = "header.json"
 JOURNAL: Final = "_journal/start.json"
 SHELL: Final = "/sample.json"
+LOOKED_AT: Final = 64
 NO_SAMPLES: Final = "an evaluation without samples: its summary only"
 _SAMPLE: Final = re.compile(r"samples/.*_epoch_\d+\.json", re.DOTALL)
 _CHUNK: Final = re.compile(r"(\d{1,18})\.json")
@@ -37,7 +39,7 @@ def detect(material: Material) -> bool:
         names = material.archive.names
         return HEADER in names or JOURNAL in names or any(_SAMPLE.fullmatch(name) for name in names)
     value = material.entries[0].value
-    return _is_log(value) or _is_sample(value) or _is_events(value)
+    return _is_log(value) or _is_sample(value) or _is_events(value) or bool(_listed(material))
 
 
 def read(material: Material) -> Iterator[Trace]:
@@ -65,6 +67,8 @@ def read(material: Material) -> Iterator[Trace]:
 
 
 def _in_json(material: Material) -> tuple[Mapping[str, Json], list[_Source]]:
+    if listed := _listed(material):
+        return {}, listed
     value = material.entries[0].value
     if not _is_log(value):
         return {}, [_Source("sample", lambda: value)]
@@ -73,6 +77,37 @@ def _in_json(material: Material) -> tuple[Mapping[str, Json], list[_Source]]:
     if not isinstance(samples, list):
         return head, []
     return head, [_Source(f"sample {index}", lambda one=one: one) for index, one in enumerate(samples)]  # type: ignore[misc]
+
+
+def _listed(material: Material) -> list[_Source]:
+    """The samples of a list, or of a file of lines; a list of events is those of one."""
+    values = _values(material)
+    if not values:
+        return []
+    if _is_sample(values[0].value):
+        return [_Source(f"sample {one.index}", lambda one=one: _sample(one.value)) for one in values]  # type: ignore[misc]
+    if not _are_events(values):
+        return []
+    return [_Source("events", lambda: {"events": [one.value for one in values]})]
+
+
+def _values(material: Material) -> Sequence[Entry]:
+    if material.lined:
+        return material.entries
+    value = material.entries[0].value
+    return [Entry(index, one) for index, one in enumerate(value)] if isinstance(value, list) else []
+
+
+def _are_events(values: Sequence[Entry]) -> bool:
+    """Whether values are events, one of a model: other logs have an event and a time on each line too."""
+    first = [one.value for one in values[:LOOKED_AT]]
+    return _is_events({"events": first}) and any(one["event"] == "model" and "output" in one for one in first)
+
+
+def _sample(value: Json) -> Json:
+    if not _is_sample(value):
+        raise BadInput("no sample")
+    return value
 
 
 def _archived(archive: Archive, material: Material) -> tuple[Mapping[str, Json], list[_Source]]:
