@@ -144,6 +144,19 @@ def test_whole_responses_stand_for_their_replies() -> None:
     assert replay(recording_of(log, run)).outcome == "same, unfinished"
 
 
+def test_a_bare_list_keeps_its_notes() -> None:
+    """Times, tokens and costs stand on its messages as they do in a file of today."""
+    value = json.loads((HERE / "text.traj.json").read_bytes())
+    messages = [{"role": "system", "content": "A shed."}, *messages_of(value)[1:]]
+    log = MemoryLog()
+    report = import_bytes(json.dumps(messages).encode(), "bare.json", log)
+    whole, original = fixture("text.traj.json")
+    assert report.format == "mini-swe-agent"
+    replies = events(log, report.runs[0], ModelReplied)
+    assert replies == events(whole, original.runs[0], ModelReplied)
+    assert any(one.cost_micros for one in replies)
+
+
 def test_predictions_are_refused_with_the_reason() -> None:
     """A patch is no trajectory."""
     with pytest.raises(BadInput, match="predictions: a patch for each task"):

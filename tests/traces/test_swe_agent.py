@@ -108,6 +108,25 @@ def test_each_attempt_at_a_task_is_a_run(chosen: bool) -> None:
     assert remarks(log, first, "chosen.model_stats") == []
 
 
+def test_rows_of_a_data_set_are_trajectories() -> None:
+    """Their turns have the words in a field of their own, and the model is the AI."""
+    turns: list[dict[str, Any]] = [
+        {"role": "system", "system_prompt": "A shed.", "text": None, "mask": False},
+        {"role": "user", "text": "Mend the rake."},
+        {"role": "ai", "text": "ls", "mask": True},
+        {"role": "user", "text": "rake"},
+    ]
+    row = {"instance_id": "shed-1", "model_name": "shed-1", "trajectory": turns, "exit_status": "submitted"}
+    log = MemoryLog()
+    report = import_bytes(json.dumps(row).encode(), "rows.jsonl", log)
+    (run,) = report.runs
+    assert (report.format, remarks(log, run, "exit_status")) == ("swe-agent", ["submitted"])
+    roles = ("system", "user", "assistant", "user")
+    words = [one["text"] or one["system_prompt"] for one in turns]
+    messages = [{"role": role, "content": said} for role, said in zip(roles, words, strict=True)]
+    assert check(list(log.read(run)), messages) == 1
+
+
 def test_the_end_is_what_the_source_says() -> None:
     """In SQL, beside the run."""
     log, _ = fixture("text.traj")

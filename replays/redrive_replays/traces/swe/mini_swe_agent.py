@@ -58,8 +58,11 @@ def read(material: Material) -> Iterator[Trace]:
     """The trajectory as a run; in a file of lines each."""
     value = material.entries[0].value
     if isinstance(value, list):
-        trace = Trace(missing={NO_TIMES: 1, NO_ERROR_FLAG: 1, NO_CALLS: 1, NO_EXIT: 1})
-        yield retell(trace, [said_of(_plain(one)) for one in value])
+        trace = Trace()
+        said, times = _said(trace, value)
+        trace.clock = clock_of(times)
+        trace.missing = {**({NO_TIMES: 1} if trace.clock == "none" else {}), NO_ERROR_FLAG: 1, NO_CALLS: 1, NO_EXIT: 1}
+        yield retell(trace, said)
         return
     for entry in material.entries:
         try:

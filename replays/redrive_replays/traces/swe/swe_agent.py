@@ -20,6 +20,7 @@ SHORTENED: Final = "how the history was shortened for the model (its own request
 SEVERAL: Final = "which agent said what (several share the history)"
 _MARKS: Final = frozenset({"agent", "message_type", "action", "tags", "is_demo"})
 _REQUESTS: Final = ("query", "messages")
+_AI: Final = "ai"
 _ELIDED: Final = "Old environment output: ("
 
 
@@ -35,7 +36,9 @@ def read(material: Material) -> Iterator[Trace]:
         try:
             if not _is_trajectory(entry.value):
                 raise BadInput("no trajectory")
-            if attempts := _attempts(entry.value):
+            if _is_row(entry.value):
+                yield _row(entry.value, entry.index)
+            elif attempts := _attempts(entry.value):
                 numbers = chain([entry.index], further)
                 yield from (_attempt(entry.value, index, one, next(numbers)) for index, one in enumerate(attempts))
             else:
@@ -44,6 +47,27 @@ def read(material: Material) -> Iterator[Trace]:
             if not material.lined:
                 raise
             material.diagnostics.append(Diagnostic(f"{error.problem}, left out", entry.line, entry.offset))
+
+
+def _is_row(value: Json) -> bool:
+    """Whether this is a row of a data set: the words of each turn in a field of their own, the model is the AI."""
+    turns = value.get("trajectory") if isinstance(value, dict) else None
+    if not isinstance(turns, list) or not all(isinstance(one, dict) and "text" in one for one in turns):
+        return False
+    return any(one.get("role") == _AI for one in turns)
+
+
+def _row(value: Mapping[str, Json], entry: int) -> Trace:
+    """A row as a run; the prompt of its system is a field of its own too."""
+    trace = Trace(entry=entry, missing={NO_TIMES: 1, NO_ERROR_FLAG: 1, NO_CALLS: 1})
+    trace.remarks += (Remark(key, one) for key, one in value.items() if key != "trajectory" and one is not None)
+    history = []
+    for turn in value["trajectory"]:
+        rest = {key: one for key, one in turn.items() if key not in {"role", "text", "system_prompt"}}
+        words = turn["text"] if turn["text"] is not None else turn.get("system_prompt")
+        history.append({**rest, "role": ASSISTANT if turn.get("role") == _AI else turn.get("role"), "content": words})
+    name = value.get("model_name")
+    return retell(trace, list(_said(history)), model=name if isinstance(name, str) else "")
 
 
 def _attempts(value: Mapping[str, Json]) -> list[Mapping[str, Json]]:
@@ -178,6 +202,8 @@ def _model(config: Mapping[str, Json]) -> tuple[str, dict[str, object]]:
 def _is_trajectory(value: Json) -> bool:
     if not isinstance(value, dict):
         return False
+    if _is_row(value):
+        return True
     if attempts := _attempts(value):
         return any(_is_trajectory(one) for one in attempts)
     if not isinstance(history := value.get("history"), list):
