@@ -224,6 +224,18 @@ def test_raw_replies_may_be_whole_completions() -> None:
     assert (remarks(log, run, "reward"), remarks(log, run, "simulation.reward")) == ([1.0], [0])
 
 
+def test_results_that_are_not_whole_are_still_simulations() -> None:
+    """Some leave out when the file was made, its tasks, or how a simulation ended."""
+    messages = [{"role": "user", "content": "Cancel."}, {"role": "assistant", "content": "Done."}]
+    simulation = {"task_id": "1", "reward_info": {"reward": 1.0}, "messages": messages}
+    value = {"info": {"agent_info": {"llm": "desk-1"}}, "simulations": [simulation]}
+    for one in (value, {**value, "tasks": [{"id": "1"}]}):
+        log = MemoryLog()
+        report = import_bytes(json.dumps(one).encode(), "part.json", log)
+        (started,) = events(log, report.runs[0], RunStarted)
+        assert (report.format, started.contract.model) == ("tau2-bench", "desk-1")
+
+
 @AT_HAND
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.path)
 def test_recorded_files_count_as_their_index_does(row: Row) -> None:

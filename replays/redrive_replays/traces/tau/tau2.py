@@ -40,8 +40,8 @@ class _File:
 def detect(material: Material) -> bool:
     """Whether the file is, or holds, simulations of tau2, or is the half of a result without them."""
     value = material.entries[0].value
-    if isinstance(value, dict) and "info" in value and "tasks" in value:
-        return isinstance(value.get("simulations", []), list) and "timestamp" in value
+    if isinstance(value, dict) and {"info", "tasks", "timestamp"} <= value.keys():
+        return isinstance(value.get("simulations", []), list)
     return any(_is_simulation(one) for _, one, _ in _simulations(material))
 
 
@@ -68,10 +68,10 @@ def read(material: Material) -> Iterator[Trace]:
     """
     value = material.entries[0].value
     file = _File()
-    if isinstance(value, dict) and "tasks" in value:
+    if isinstance(value, dict) and {"tasks", "simulations"} & value.keys():
         if not value.get("simulations"):
             raise NoTrace("tau2 results without simulations: each of them is a file of its own, import those")
-        tasks = value["tasks"] if isinstance(value["tasks"], list) else ()
+        tasks = held if isinstance(held := value.get("tasks"), list) else ()
         file = _File(
             _dict(value.get("info")), {str(one["id"]): one for one in tasks if _dict(one).get("id") is not None}
         )
@@ -204,7 +204,9 @@ def _simulations(material: Material) -> Iterator[tuple[int, Json, int]]:
 
 
 def _is_simulation(value: Json) -> bool:
-    if not isinstance(value, dict) or not {"task_id", "termination_reason"} <= value.keys():
+    if not isinstance(value, dict) or "task_id" not in value:
+        return False
+    if "termination_reason" not in value and not isinstance(value.get("reward_info"), dict):
         return False
     return "messages" in value or "ticks" in value
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from redrive_events import BadInput, Json
+from redrive_replays.traces.anthropic.messages import are_own
+from redrive_replays.traces.anthropic.messages import said_of as turns_of
 from redrive_replays.traces.chat.messages import are_messages, said_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
@@ -66,7 +68,8 @@ def trace_of(attempt: Mapping[str, Json], entry: int) -> Trace:
     for name, value in (*((key, attempt.get(key)) for key in _LABELS), ("user_id", task.get("user_id"))):
         if isinstance(value, str | int):
             trace.labels[name] = str(value)
-    trace.remarks.append(Remark("reward", attempt["reward"]))
+    if attempt.get("reward") is not None:
+        trace.remarks.append(Remark("reward", attempt["reward"]))
     trace.remarks += (Remark(key, value) for key, value in info.items() if value is not None)
     trace.remarks += (Remark(key, value) for key, value in attempt.items() if key not in _READ and value is not None)
     if not attempt["traj"]:
@@ -78,7 +81,10 @@ def trace_of(attempt: Mapping[str, Json], entry: int) -> Trace:
 
 
 def _said(messages: list[Mapping[str, Json]]) -> list[Said]:
-    said = [said_of(message) for message in messages]
+    if are_own(messages):
+        said = [one for message in messages for one in turns_of(message)]
+    else:
+        said = [said_of(message) for message in messages]
     if said[-1].role == "user" and STOP in str(messages[-1].get("content")):
         said[-1].last = True
     return said
@@ -86,6 +92,8 @@ def _said(messages: list[Mapping[str, Json]]) -> list[Said]:
 
 def _attempts(material: Material) -> Iterator[tuple[int, Json, int]]:
     first = material.entries[0].value
+    if isinstance(first, dict) and isinstance(first.get("results"), list):
+        first = first["results"]
     if isinstance(first, list):
         yield from ((index, value, 0) for index, value in enumerate(first))
     else:
@@ -93,6 +101,6 @@ def _attempts(material: Material) -> Iterator[tuple[int, Json, int]]:
 
 
 def _is_attempt(value: Json) -> bool:
-    if not isinstance(value, dict) or not {"task_id", "reward", "traj"} <= value.keys():
+    if not isinstance(value, dict) or not {"task_id", "traj"} <= value.keys() or not {"reward", "trial"} & value.keys():
         return False
-    return value["traj"] == [] or are_messages(value["traj"])
+    return value["traj"] == [] or are_messages(value["traj"]) or are_own(value["traj"])
