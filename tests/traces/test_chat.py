@@ -203,6 +203,17 @@ def test_calls_that_are_streamed_with_one_index_are_several() -> None:
     ]
 
 
+def test_a_message_inside_a_stream_may_leave_things_open() -> None:
+    """Some send the message first, with nothing in it, and then what it says."""
+    first = chunk({})
+    first["choices"][0]["message"] = {"role": "assistant", "content": None, "tool_calls": None, "function_call": None}
+    call = {"index": 0, "id": "a", "function": {"name": "stock", "arguments": "{}"}}
+    old = {"name": "stock", "arguments": "{}"}
+    found = imported(stream(first, chunk({"content": "So.", "tool_calls": [call], "function_call": old}, "tool_calls")))
+    (reply,) = found.events(ModelReplied)
+    assert (text_of(reply.content), [one.id for _, one in calls_of(reply.content)]) == ("So.", ["a", ""])
+
+
 def test_what_else_a_completion_says_stands_beside_its_reply() -> None:
     """Further choices, marks of the provider, and what a stream adds to a message."""
     other = {"index": 1, "message": {**REPLY, "content": "Five."}, "finish_reason": "stop"}

@@ -144,12 +144,13 @@ def _assembled(chunks: Iterable[Mapping[str, Json]]) -> Mapping[str, Json] | Non
 def _add(message: dict[str, Json], calls: dict[int, dict[str, Json]], delta: Mapping[str, Json]) -> None:
     for key, value in delta.items():
         if key in _ADDED and isinstance(value, str):
-            message[key] = (message.get(key) or "") + value
+            message[key] = _text(message.get(key)) + value
         elif key not in _JOINED and value not in (None, "", []):
             before = message.get(key)
             message[key] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
     if isinstance(old := delta.get("function_call"), dict):
-        _extend(message.setdefault("function_call", {}), old)
+        message["function_call"] = made = dict(given) if isinstance(given := message.get("function_call"), dict) else {}
+        _extend(made, old)
     parts = delta.get("tool_calls")
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, dict):
@@ -163,7 +164,8 @@ def _call(message: dict[str, Json], calls: dict[int, dict[str, Json]], part: Map
     call = calls.get(index)
     if call is None or (label and call["id"] and label != call["id"]):
         call = calls[index] = {"id": None, "function": {}}
-        message.setdefault("tool_calls", []).append(call)
+        before = message.get("tool_calls")
+        message["tool_calls"] = [*(before if isinstance(before, list) else ()), call]
     call["id"] = call["id"] or label
     if isinstance(made := part.get("function"), dict):
         _extend(call["function"], made)
@@ -172,4 +174,4 @@ def _call(message: dict[str, Json], calls: dict[int, dict[str, Json]], part: Map
 def _extend(call: dict[str, Json], made: Mapping[str, Json]) -> None:
     call["name"] = call.get("name") or made.get("name")
     if isinstance(more := made.get("arguments"), str):
-        call["arguments"] = call.get("arguments", "") + more
+        call["arguments"] = _text(call.get("arguments")) + more
