@@ -210,7 +210,7 @@ def test_raw_replies_may_be_whole_completions() -> None:
     messages = [
         {"role": "user", "content": "Cancel my seat.", "tool_calls": None},
         {"role": "assistant", "content": "Which one?", "cost": 0.002, "usage": usage, "raw_data": raw},
-        {"role": "user", "content": "###STOP###"},
+        {"role": "user", "content": "###STOP###", "raw_data": {**raw, "usage": None, "system_fingerprint": None}},
     ]
     value: dict[str, Any] = {"task_id": "1", "termination_reason": "user_stop", "messages": messages}
     value |= {"reward": 0, "reward_info": {"reward": 1.0}}
@@ -220,7 +220,8 @@ def test_raw_replies_may_be_whole_completions() -> None:
     assert (reply.finish, reply.model, reply.response_id, reply.cost_micros) == ("stop", "desk-1", "c-1", 2000)
     assert reply.usage == Usage(input=5, cache_read=30, cache_write=15, output=4)
     assert reply.content == (Thinking(text="Two of them."), Text(text="Which one?"))
-    assert remarks(log, run, "extras") == [{"raw_data": {"system_fingerprint": "fp"}}]
+    beside = [one["raw_data"] for one in remarks(log, run, "extras")]
+    assert beside == [{"system_fingerprint": "fp"}, {"id": "c-1", "model": "desk-1"}]
     assert (remarks(log, run, "reward"), remarks(log, run, "simulation.reward")) == ([1.0], [0])
 
 

@@ -14,8 +14,9 @@ from redrive_replays.traces.trace import ASSISTANT, RESULTS, Meta, Said
 
 _READ: Final = frozenset({"role", "content", "tool_calls", "timestamp", "raw_data", "id", "requestor", "error"})
 _COUNTED: Final = frozenset({"usage", "cost"})
-# What a raw reply says of itself that is kept as what it means.
-_TOLD: Final = frozenset({"message", "finish_reason", "index", "usage", "model", "id", "object"})
+_SHAPE: Final = frozenset({"message", "finish_reason", "index", "object"})
+# What a raw reply of the agent's says of itself that is kept as what it means.
+_TOLD: Final = _SHAPE | {"usage", "model", "id"}
 # What a raw reply repeats of the message.
 _REPEATED: Final = frozenset({"content", "role", "tool_calls", "function_call", "reasoning_content"})
 
@@ -47,7 +48,7 @@ def said_of(message: Json) -> Said:
     if calls or thinking:
         words = (Text(text=said.content),) if isinstance(said.content, str) else said.content
         said.content = (*thinking, *words, *calls)
-    if rest := _rest(raw):
+    if rest := _rest(raw, _TOLD if said.role == ASSISTANT else _SHAPE):
         extras["raw_data"] = rest
     return said
 
@@ -108,9 +109,9 @@ def _meta(message: Mapping[str, Json], raw: Mapping[str, Json]) -> Meta:
     )
 
 
-def _rest(raw: Mapping[str, Json]) -> dict[str, Json]:
+def _rest(raw: Mapping[str, Json], told: frozenset[str]) -> dict[str, Json]:
     """What a raw reply says beside the message and how it ended."""
-    rest = {key: value for key, value in raw.items() if key not in _TOLD and value}
+    rest = {key: value for key, value in raw.items() if key not in told and value}
     made = raw.get("message")
     more = (
         {key: value for key, value in made.items() if key not in _REPEATED and value} if isinstance(made, dict) else {}
