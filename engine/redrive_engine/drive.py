@@ -77,8 +77,10 @@ def append_of(program: Program, s: RunState, happened: Happened) -> list[Record]
         for event in react(program, s, batch[0]):
             batch.append(_place(s, event, at, cause_of(batch, event)))
             evolve(s, batch[-1])
-    last = len(batch) - 1
-    return [msgspec.structs.replace(record, left=last - index) for index, record in enumerate(batch)] if last else batch
+    # How many are left is known only now, and nobody else has seen these records yet.
+    for left, record in enumerate(reversed(batch)):
+        msgspec.structs.force_setattr(record, "left", left)
+    return batch
 
 
 def cause_of(batch: list[Record], event: Event) -> int:

@@ -22,8 +22,8 @@ from redrive_replays.traces.otel.protobuf import requests_of
 LARGE_BYTES = 32 << 20
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
-# Server-sent events, kept as text.
-_EVENTS = (b"event:", b"data:")
+# Server-sent events, kept as text; a server may begin with a comment, or with how to come back.
+_EVENTS = (b"event:", b"data:", b":", b"id:", b"retry:")
 # The next of several objects that follow one another; some put a comma between them.
 _OBJECT = re.compile(r"[\s,]*\{")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
