@@ -111,7 +111,9 @@ class RunState(msgspec.Struct):
 
         A recorded transcript (view ``recorded``) has its responses as they came, and words in front of them.
         """
-        if not self.calls or self.terms.view != "recorded":
+        if not self.calls:
+            return list(self.waiting)
+        if self.terms.view != "recorded":
             return [*self.turn(), *self.waiting]
         came = sorted((call for call in self.calls.values() if call.response), key=lambda call: call.observed)
         numbers = {call.number for call in came}
