@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ from redrive_events.errors import BadInput, LogUnusable, NewerFormat, RedriveErr
 APPLICATION = 0x52647276  # "Rdrv"
 FORMAT_VERSION = 0
 CACHE_KIB = 32_768
+TURN_S = 0.005
 
 # An event's id is its run and its position in one number: a run's events lie side by side, and are unique by that.
 # `appends` is the one order over all runs: an offset counts events, and a row is the offset and the id of the last
@@ -207,11 +209,23 @@ class Connections:
         with self.lent() as db:
             if not _blank(db):
                 return
-            # WAL stands in the file's header, and cannot be set inside a transaction.
-            db.execute("PRAGMA journal_mode = WAL")
+            self._to_wal(db)
         with self.lent(writing=True) as db:
             for statement in SCHEMA if _blank(db) else ():
                 db.execute(statement)
+
+    def _to_wal(self, db: sqlite3.Connection) -> None:
+        """WAL stands in the file's header: it cannot be set inside a transaction, and SQLite does not wait its turn."""
+        until = time.monotonic() + self._busy_s
+        while True:
+            try:
+                db.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(TURN_S)
+            else:
+                return
 
     def _recognise(self) -> None:
         with self.lent() as db:
