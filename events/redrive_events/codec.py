@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -14,6 +15,8 @@ from redrive_events.record import Record
 
 _encoder = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder(Record)
+# A null that is a value; inside a text it may stand anywhere else too.
+_NULL = re.compile(rb"(?:^|[:,\[])null")
 _json = msgspec.json.Decoder()
 # What msgspec raises on bytes that are not what they should be.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -32,7 +35,7 @@ def canonical(value: object) -> bytes:
     try:
         line = _encoder.encode(value)
         # msgspec writes NaN and Infinity as null without a word, so where a null stands the value is looked at again.
-        finite = b"null" not in line or _finite(msgspec.to_builtins(value))
+        finite = b"null" not in line or not _NULL.search(line) or _finite(msgspec.to_builtins(value))
     except UnicodeEncodeError as error:
         raise BadInput("a lone surrogate is no text") from error
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
