@@ -10,8 +10,9 @@ from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.lines import Entry
 from redrive_replays.traces.material import Diagnostic, Material
 from redrive_replays.traces.times import Moment
-from redrive_replays.traces.trace import Meta
+from redrive_replays.traces.trace import Meta, Trace
 
+LOST_PIECE: Final = "a piece of a streamed reply (its line could not be read)"
 # So many conversations of a file of requests may go on side by side.
 SIDE_BY_SIDE_MAX: Final = 16
 
@@ -135,6 +136,27 @@ def exchanges_of(
             leave_out(material, entry, lacking)
         else:
             yield exchange
+
+
+def traces_of(
+    material: Material,
+    entries: Sequence[Entry],
+    exchanges: Iterable[Exchange],
+    trace_of: Callable[[Exchange], Trace],
+    *,
+    streamed: bool = False,
+) -> Iterator[Trace]:
+    """Each exchange as a run; one that is none is left out. A stream with lines that are lost is only to look at."""
+    for exchange in exchanges:
+        try:
+            trace = trace_of(exchange)
+        except BadInput as error:
+            leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
+            continue
+        if streamed and material.lost:
+            trace.grade = "view-only"
+            trace.missing[LOST_PIECE] = material.lost
+        yield trace
 
 
 def leave_out(material: Material, entry: Entry, problem: str) -> None:

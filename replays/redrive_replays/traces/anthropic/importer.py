@@ -20,6 +20,7 @@ from redrive_replays.traces.exchanges import (
     entries_of,
     exchanges_of,
     leave_out,
+    traces_of,
 )
 from redrive_replays.traces.lines import Entry
 from redrive_replays.traces.material import Material
@@ -36,7 +37,6 @@ PARAMETERS: Final = frozenset(
 _SETTINGS: Final = PARAMETERS | {"model", "system", "messages", "tools"}
 NO_REQUEST: Final = "the request (only its response was kept)"
 CUT_REPLY: Final = "the end of a reply (its stream breaks off)"
-LOST_PIECE: Final = "a piece of a streamed reply (its line could not be read)"
 LOST_LINE: Final = "a message (its line could not be read)"
 LOOKED_AT: Final = 8
 
@@ -64,15 +64,8 @@ def read(material: Material) -> Iterator[Trace]:
     if all(found(entry) is None for entry in entries):
         yield _one_message_a_line(material, entries)
         return
-    for exchange in conversations(exchanges_of(material, entries, found, "no Anthropic messages"), KIN):
-        try:
-            trace = trace_of(exchange)
-            if stream and material.lost:
-                trace.grade = "view-only"
-                trace.missing[LOST_PIECE] = material.lost
-            yield trace
-        except BadInput as error:
-            leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
+    asked = conversations(exchanges_of(material, entries, found, "no Anthropic messages"), KIN)
+    yield from traces_of(material, entries, asked, trace_of, streamed=stream)
 
 
 def _is_stream(material: Material) -> bool:

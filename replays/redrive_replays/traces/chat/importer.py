@@ -10,7 +10,14 @@ from redrive_replays.traces.chat.exchanges import KIN, PARAMETERS, began, cost_o
 from redrive_replays.traces.chat.messages import are_messages, said_of
 from redrive_replays.traces.chat.replies import reply_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
-from redrive_replays.traces.exchanges import Exchange, at, conversations, exchanges_of, leave_out
+from redrive_replays.traces.exchanges import (
+    Exchange,
+    at,
+    conversations,
+    exchanges_of,
+    leave_out,
+    traces_of,
+)
 from redrive_replays.traces.lines import Entry
 from redrive_replays.traces.material import Material
 from redrive_replays.traces.times import Moment, clock_of, moment
@@ -44,12 +51,8 @@ def read(material: Material) -> Iterator[Trace]:
         yield _one_message_a_line(material, values)
         return
     first = True
-    for exchange in conversations(exchanges_of(material, values, _found, "no chat messages"), KIN):
-        try:
-            trace = trace_of(exchange)
-        except BadInput as error:
-            leave_out(material, next(one for one in values if one.index == exchange.entry), error.problem)
-            continue
+    asked = conversations(exchanges_of(material, values, _found, "no chat messages"), KIN)
+    for trace in traces_of(material, values, asked, trace_of):
         if first:
             trace.remarks += (Remark(key, one) for key, one in beside.items() if one is not None)
         first = False

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from redrive_events import BadInput, Json
+from redrive_events import Json
 from redrive_replays.traces.chat.replies import micros
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
 from redrive_replays.traces.exchanges import (
@@ -18,6 +18,7 @@ from redrive_replays.traces.exchanges import (
     entries_of,
     exchanges_of,
     leave_out,
+    traces_of,
 )
 from redrive_replays.traces.lines import Entry
 from redrive_replays.traces.material import Material
@@ -45,7 +46,6 @@ MAYBE_BEFORE: Final = "whether something was said before in the conversation"
 CUT_REPLY: Final = "the end of a reply (its stream breaks off)"
 LOST_LINE: Final = "an item (its line could not be read)"
 TURNED: Final = "in which order the items were listed (the newest stood first, so they are turned round)"
-LOST_PIECE: Final = "a piece of a streamed reply (its line could not be read)"
 NEWEST_FIRST: Final = "newest_first"
 GYM: Final = "responses_create_params"
 GOES_ON: Final = "goes_on_from"
@@ -78,15 +78,8 @@ def read(material: Material) -> Iterator[Trace]:
         yield _one_item_a_line(material, entries)
         return
     chained = _chained(list(exchanges_of(material, entries, found, "no Responses items")))
-    for exchange in conversations(chained, KIN):
-        try:
-            trace = trace_of(exchange)
-            if stream and material.lost:
-                trace.grade = "view-only"
-                trace.missing[LOST_PIECE] = material.lost
-            yield trace
-        except BadInput as error:
-            leave_out(material, next(one for one in entries if one.index == exchange.entry), error.problem)
+    asked = conversations(chained, KIN)
+    yield from traces_of(material, entries, asked, trace_of, streamed=stream)
 
 
 def _is_stream(material: Material) -> bool:
