@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from sqlite3 import connect
 
 from redrive_events.errors import BadInput, LogUnusable, NewerFormat, RedriveError
 
@@ -194,7 +195,8 @@ class Connections:
         # SQLite must write beside a file that it reads; where nobody can, and nobody does, the file stands still.
         folder, beside = self._path.absolute().parent, self._path.with_name(self._path.name + "-wal")
         still = not os.access(folder, os.W_OK, effective_ids=EFFECTIVE) and not beside.exists()
-        db = sqlite3.connect(
+        # By a name of this module, in whose place a test puts a disk that fails.
+        db = connect(
             f"{self._path.absolute().as_uri()}?{'immutable=1' if still else 'mode=rw'}",
             uri=True,
             timeout=self._busy_s,
