@@ -5,8 +5,8 @@ from redrive_engine.contract import ANY, Budget, Contract, FailureQuotas
 from redrive_engine.drive import append_of, cause_of, drive, lease_of, without_waiting, write
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
 from redrive_engine.loading import load_agent, registered
+from redrive_engine.loop import react
 from redrive_engine.program import RULES, Program, permissive
-from redrive_engine.react import react
 from redrive_engine.signals import annotate, cancel, say, signal
 from redrive_engine.tools import Call, Landed, NotLanded, Observed, Tool, ToolError, tool
 from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier

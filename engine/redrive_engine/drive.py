@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from redrive_engine.loop import react
 from redrive_engine.program import Program
-from redrive_engine.react import react
 from redrive_engine.world import Happened, World, waiting_of
 from redrive_events import (
     CONCLUSIONS,

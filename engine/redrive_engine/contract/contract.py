@@ -1,0 +1,116 @@
+"""The contract as people write it: what is granted, when it is done, what it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from redrive_engine.contract.limits import Budget, FailureQuotas
+from redrive_engine.contract.predicates import Scopes, criterion, plain
+from redrive_engine.contract.units import Count
+from redrive_engine.contract.written import Written
+from redrive_engine.toml_file import Misfit, TomlFile
+from redrive_events import BadInput, Json, Terms
+from redrive_projections import VIEWS, slots
+
+
+def _view(name: str) -> str:
+    if name not in VIEWS:
+        raise ValueError(f"no such view {name!r}; there are {', '.join(VIEWS)}")
+    return name
+
+
+def _as_budget(value: Any) -> Any:
+    return Budget(**value) if isinstance(value, dict) else value
+
+
+def _as_quotas(value: Any) -> Any:
+    return FailureQuotas(**value) if isinstance(value, dict) else value
+
+
+class Contract(Written):
+    """What a run may do, when it is done, and what happens when something is refused.
+
+    ``tools`` maps each granted tool to how far its arguments may go (None grants every tool): a text is a pattern that
+    must match as a whole, a list names what is allowed, a table holds operators, a number or truth must be equal.
+    ``exclude`` is written alike, and denied all the same. ``done`` maps facts to the value they are to have, `ANY`, or
+    a table of operators; with none, the agent's own word ends the run. ``answer`` is a template over facts
+    (``{name}``); empty means the model's own words.
+    """
+
+    tools: Scopes | None = None
+    exclude: Scopes = Field(default_factory=dict)
+    done: dict[str, Annotated[Json, AfterValidator(criterion)]] = Field(default_factory=dict)
+    answer: str = ""
+    budget: Annotated[Budget, BeforeValidator(_as_budget)] = Budget()
+    quotas: Annotated[FailureQuotas, BeforeValidator(_as_quotas)] = FailureQuotas()
+    attempts: Count = 2
+    on_denied: Literal["block", "tell"] = "tell"
+    on_refused: Literal["fail", "tell"] = "tell"
+    on_doubt: Literal["escalate", "tell"] = "escalate"
+    dialect: str = "native"
+    view: Annotated[str, AfterValidator(_view)] = "chat"
+    dialogue: bool = False
+    model: str = ""
+    parameters: Annotated[dict[str, Json], AfterValidator(plain)] = Field(default_factory=dict)
+
+    @classmethod
+    def from_file(cls, path: Path | str) -> Contract:
+        """The contract in a TOML file, with the same names; ``{ known = true }`` stands for `ANY`.
+
+        Raises:
+            BadInput: it cannot be read, or is not allowed; the place is the line.
+        """
+        file = TomlFile.of(Path(path), name="contract")
+        try:
+            return cls(**file.data)
+        except Misfit as misfit:
+            raise file.refusal(misfit, named=True) from None
+
+    def terms(self) -> Terms:
+        """The recorded form: units resolved, predicates in one form, names in the order in which they are stored."""
+        return Terms(
+            tools=None if self.tools is None else _in_order(self.tools),
+            exclude=_in_order(self.exclude),
+            done={name: self.done[name] for name in sorted(self.done)},
+            answer=self.answer,
+            budget=self.budget.limits(),
+            quotas=self.quotas.quotas(),
+            attempts=self.attempts,
+            on_denied=self.on_denied,
+            on_refused=self.on_refused,
+            on_doubt=self.on_doubt,
+            dialect=self.dialect,
+            view=self.view,
+            dialogue=self.dialogue,
+            model=self.model,
+            parameters=self.parameters,
+        )
+
+
+def check_contract(terms: Terms, *, tools: Collection[str], commits: Collection[str]) -> None:
+    """Whether an agent with these tools, and verifiers that commit these facts, can keep the contract.
+
+    Raises:
+        BadInput: it grants or excludes a tool that does not exist, or waits for a fact that nothing commits.
+    """
+    for place, named in (("tools", terms.tools or {}), ("exclude", terms.exclude)):
+        for name in sorted(named):
+            if name not in tools:
+                raise BadInput(f"no such tool {name!r}; {_there_are(tools)}", place=f"contract.{place}")
+    for place, wanted in (("done", sorted(terms.done)), ("answer", slots(terms.answer))):
+        for name in wanted:
+            if name not in commits:
+                problem = f"no verifier commits {name!r}; {_there_are(commits)}"
+                raise BadInput(problem, place=f"contract.{place}")
+
+
+def _in_order(scopes: Scopes) -> Scopes:
+    return {tool: {path: scope[path] for path in sorted(scope)} for tool, scope in sorted(scopes.items())}
+
+
+def _there_are(names: Collection[str]) -> str:
+    return f"there are {', '.join(sorted(names))}" if names else "there are none"

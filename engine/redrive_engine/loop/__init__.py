@@ -1,0 +1,5 @@
+"""The loop: what follows from what just happened, rule by rule, all of it pure."""
+
+from redrive_engine.loop.react import react
+
+__all__ = ["react"]

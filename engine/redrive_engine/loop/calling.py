@@ -1,0 +1,131 @@
+"""Calls of a reply, from their verdicts to what came of them: judged, made, observed, reconciled, verified."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from redrive_engine.dialects import Decision
+from redrive_engine.loop.follows import Follows
+from redrive_engine.loop.judge import judge
+from redrive_engine.policy import SCHEMA
+from redrive_engine.program import Program
+from redrive_engine.tools import Call as ToolCall
+from redrive_engine.verifiers import Refused, Supersedes
+from redrive_events import (
+    DecisionMade,
+    EffectConfirmed,
+    EffectInDoubt,
+    EffectReconciled,
+    FactCommitted,
+    ObservationReceived,
+    ObservationRefused,
+    ObservationVerified,
+    ProposedCall,
+    ReconcileAsked,
+    StopDecided,
+    ToolCalled,
+    digest,
+)
+from redrive_projections import Call, RunState, left
+
+Doubt: TypeAlias = Literal["timeout", "unknown", "cancelled", "worker lost"]
+
+
+def called(program: Program, s: RunState, decision: Decision) -> Follows:
+    """Judge all calls of a reply, then make those that are allowed; if one blocks the run, none starts."""
+    proposed = tuple(
+        ProposedCall(call=number, tool=one.tool, block=one.block, arguments=one.arguments)
+        for number, one in enumerate(decision.calls, start=s.calls_made + 1)
+    )
+    yield DecisionMade(kind="call", summary=decision.summary, calls=proposed, dropped=decision.dropped)
+    verdicts = []
+    for one in proposed:
+        verdicts.append(judge(program, s, s.calls[one.call]))
+        yield verdicts[-1]
+    allowed = [s.calls[verdict.call] for verdict in verdicts if verdict.verdict == "allow"]
+    blocking = [verdict for verdict in verdicts if verdict.verdict == "deny" and verdict.rule != SCHEMA]
+    remaining = left(program.terms.budget, s)["tool_calls"]
+    if blocking and program.terms.on_denied == "block":
+        tool = s.calls[blocking[0].call].tool
+        yield StopDecided(status="blocked", reason=f"call {blocking[0].call} of {tool}: {blocking[0].rule}")
+    elif remaining is not None and len(allowed) > remaining:
+        yield StopDecided(status="exhausted", reason="tool_calls", dimension="tool_calls")
+    else:
+        for call in allowed:
+            yield tool_called(program, s, call)
+
+
+def tool_called(program: Program, s: RunState, call: Call) -> ToolCalled:
+    """The next attempt of a call; the key of what may act is the same over all attempts, and unlike any other run's."""
+    declared = (program.tools or {}).get(call.tool)
+    effect = declared.effect if declared else "unknown"
+    keyed = declared is not None and effect != "read"  # what was only recorded is handed to nobody
+    return ToolCalled(
+        call=call.number,
+        tool=call.tool,
+        arguments=call.arguments,
+        digest=digest({"tool": call.tool, "arguments": call.arguments}),
+        effect=effect,
+        key=f"{s.started.nonce}:{call.number}" if keyed and s.started else "",
+        attempt=call.attempt + 1,
+        timeout_ms=declared.timeout_ms if declared else None,
+    )
+
+
+def observed(program: Program, s: RunState, event: ObservationReceived) -> Follows:
+    """An observation confirms an effect or puts it in doubt, and is verified before anything is known from it."""
+    call = s.calls[event.call]
+    match event.status:
+        case "ok":
+            if call.effect == "write":
+                yield EffectConfirmed(call=call.number)
+            yield from verified(program, s, call, event)
+        case "timeout" | "unknown" | "cancelled" as why if call.effect != "read":
+            yield from doubted(call, why)
+        case _:
+            pass  # a read is only told, and an error says that nothing was done
+
+
+def doubted(call: Call, why: Doubt) -> Follows:
+    """Nobody knows whether it landed: the authority is asked before anything else."""
+    yield EffectInDoubt(call=call.number, why=why)
+    yield ReconcileAsked(call=call.number, key=call.key)
+
+
+def reconciled(program: Program, s: RunState, event: EffectReconciled) -> Follows:
+    """Landed: verified like an observation. Not landed: the same key again, within bounds. Unknown: to a person."""
+    call = s.calls[event.call]
+    if event.outcome == "landed":
+        yield EffectConfirmed(call=call.number)
+        yield from verified(program, s, call, event)
+    elif event.outcome == "not_landed":
+        if s.running and call.attempt < program.terms.attempts:
+            yield tool_called(program, s, call)
+    elif s.running and program.terms.on_doubt == "escalate":
+        yield StopDecided(status="escalated", reason=f"effect of call {call.number} ({call.tool}) in doubt")
+
+
+def verified(program: Program, s: RunState, call: Call, seen: ObservationReceived | EffectReconciled) -> Follows:
+    """Each verifier of the tool in turn: what it commits becomes fact, what it refuses the model does not see."""
+    request = ToolCall(number=call.number, tool=call.tool, arguments=call.arguments)
+    for verifier in program.verifiers_of(call.tool):
+        known = {key: fact.value for key, fact in s.facts.items()}
+        found = verifier.check(request, seen.content, seen.media_type, known)
+        if isinstance(found, Refused):
+            yield ObservationRefused(call=call.number, verifier=verifier.name, reason=found.reason, text=found.text)
+            if program.terms.on_refused == "fail" and s.running:
+                yield StopDecided(status="failed", reason=f"observation of call {call.number} refused: {found.reason}")
+            return
+        evidence = (call.observed,)
+        yield ObservationVerified(call=call.number, verifier=verifier.name)
+        for key, value in found.items():
+            before = s.facts[key].position if key in s.facts else None
+            plain = value.value if isinstance(value, Supersedes) else value
+            yield FactCommitted(key=key, value=plain, verifier=verifier.name, evidence=evidence, supersedes=before)
+
+
+def taken_up(s: RunState) -> Follows:
+    """Reads and model requests of a lost worker are simply asked again; its open writes are in doubt."""
+    for request in list(s.requests.values()):
+        if isinstance(request, ToolCalled) and request.effect != "read":
+            yield from doubted(s.calls[request.call], "worker lost")
