@@ -1,0 +1,182 @@
+"""What a file keeps of a line: less than the line, and every byte of it again."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redrive_events import Content, MessageReceived, Part, Record, RunStarted, Terms, Text, encode
+from redrive_events.stores.packing import (
+    PACKED_BYTES_MIN,
+    SHARED_BYTES_MIN,
+    SIZE_BYTES_MAX,
+    deflated,
+    inflated,
+    packed,
+    unpacked,
+)
+from tests.records import record
+from tests.strategies import records
+
+# Words of no pattern, which no packing makes much shorter, and a text that is nothing but pattern.
+DENSE = "".join(chr(0x4E00 + n * n % 20_000) for n in range(SHARED_BYTES_MIN))
+THIN = '退款 🤖 \\ " \n' * SHARED_BYTES_MIN
+
+
+class Shelf:
+    """Content that is kept once, in memory."""
+
+    def __init__(self) -> None:
+        self.contents: list[bytes] = []
+
+    def keep(self, content: bytes) -> int:
+        """Its number, from 1."""
+        if content not in self.contents:
+            self.contents.append(content)
+        return self.contents.index(content) + 1
+
+    def find(self, number: int) -> bytes:
+        """The content with this number."""
+        return self.contents[number - 1]
+
+
+def nothing(content: bytes) -> None:
+    """No content is taken."""
+
+
+def said(content: Content, position: int = 3) -> bytes:
+    """A line in which somebody said this."""
+    return encode(record("run-1", position, event=MessageReceived(actor="user", content=content)))
+
+
+def started(run_id: str, *parts: str) -> bytes:
+    """A line in which a run begins, of an agent with these parts."""
+    made = {
+        f"part-{n}": Part(digest="0" * 64, data=[{"role": "system", "content": one}]) for n, one in enumerate(parts)
+    }
+    event = RunStarted(goal=run_id, agent="a", nonce=run_id, contract=Terms(), rules=1, parts=made)
+    return encode(record(run_id, 1, event=event))
+
+
+@given(one=records, words=st.sampled_from(["", "x", THIN, DENSE]))
+def test_every_record_survives(one: Record, words: str) -> None:
+    """Short or long, at its place or at another, whether or not its content is taken."""
+    if words and isinstance(one.event, MessageReceived):
+        one = msgspec.structs.replace(one, event=msgspec.structs.replace(one.event, content=words))
+    line = encode(one)
+    for run_id, position in ((one.run_id.encode(), one.position), (b"another", 7)):
+        shelf = Shelf()
+        assert unpacked(packed(line, run_id, position, shelf.keep), run_id, position, shelf.find) == line
+        assert unpacked(packed(line, run_id, position, nothing), run_id, position, shelf.find) == line
+
+
+LIKE_LINES = st.lists(
+    st.sampled_from(
+        [
+            b'{"at":"',
+            b"2026-01-01T00:00:00.000000",
+            b"2026-01-01 00:00:00.00000",
+            b"2026-W01-1T00:00:00.000000",
+            b'Z","cause":',
+            b"0",
+            b"\x28\xb5\x2f\xfd",
+            b"\x01",
+            b"\x011\x02",
+            b"\0",
+            b',"event":{"content":"' + b"x" * SHARED_BYTES_MIN + b'"},"left":0',
+            b',"position":3,"run_id":"run-1"}',
+            b'"',
+        ]
+    ),
+    max_size=8,
+).map(b"".join)
+
+
+@given(line=st.one_of(st.binary(max_size=200), LIKE_LINES))
+def test_every_other_line_survives(line: bytes) -> None:
+    """What no record is, too, however much it looks like one or like what is kept."""
+    shelf = Shelf()
+    assert unpacked(packed(line, b"run-1", 3, shelf.keep), b"run-1", 3, shelf.find) == line
+
+
+def test_what_its_place_says_is_not_kept() -> None:
+    """The words of the frame, the run's name, the position; the time in 8 bytes."""
+    line = encode(record("run-1", 3, left=1, after_s=0.5))
+    assert packed(line, b"run-1", 3, nothing) == (
+        b"\x01"
+        + (63_902_822_400_500_000).to_bytes(8, "big")
+        + b'0,"event":{"actor":"user","content":"run-1 3","event":"message_received"},"left":1'
+    )
+
+
+def test_long_content_is_kept_once() -> None:
+    """Two runs and two kinds of events refer to the same."""
+    shelf = Shelf()
+    first, second = (packed(said(DENSE, n), b"run-1", n, shelf.keep) for n in (1, 2))
+    third = packed(said((Text(text=DENSE),)), b"run-1", 3, shelf.keep)
+    assert [content.count(DENSE.encode()) for content in shelf.contents] == [1, 1]
+    assert shelf.contents[0] == f'"{DENSE}"'.encode()
+    assert max(map(len, (first, second, third))) < 100
+
+
+def test_the_parts_of_an_agent_are_kept_each_for_itself() -> None:
+    """A thousand runs with one prompt, and in each another lesson."""
+    shelf = Shelf()
+    lines = {f"run-{n}": started(f"run-{n}", THIN, f"{n} {DENSE}", "short") for n in range(3)}
+    kept = {run_id: packed(line, run_id.encode(), 1, shelf.keep) for run_id, line in lines.items()}
+    assert len(shelf.contents) == 1 + 3
+    assert all(unpacked(kept[name], name.encode(), 1, shelf.find) == line for name, line in lines.items())
+    assert max(map(len, kept.values())) < PACKED_BYTES_MIN
+
+
+def test_content_that_is_not_taken_is_packed_in_its_line() -> None:
+    """Where the file has no room for it elsewhere, it is not lost."""
+    line = said(THIN)
+    kept = packed(line, b"run-1", 3, nothing)
+    assert len(kept) < len(line) / 50
+    assert unpacked(kept, b"run-1", 3, Shelf().find) == line
+
+
+def test_content_is_packed_only_where_that_pays() -> None:
+    """A tenth at least; what is read often is not unpacked for a few bytes."""
+    dense, thin = b"".join(hashlib.sha256(bytes([n])).digest() for n in range(64)), THIN.encode()
+    assert deflated(dense) == dense
+    assert len(deflated(thin)) < len(thin) / 50
+    assert inflated(deflated(thin)) == thin
+
+
+CONTENT_LOST = {
+    "no such content": lambda shelf: shelf.contents.clear(),
+    "other content": lambda shelf: shelf.contents.__setitem__(0, b'"something else"'),
+}
+
+
+@pytest.mark.parametrize("case", CONTENT_LOST)
+def test_a_line_whose_content_is_lost_is_no_line(case: str) -> None:
+    """It is not what was written, and nothing fails on it but what decodes it or follows the chain."""
+    shelf = Shelf()
+    kept = packed(said(DENSE), b"run-1", 3, shelf.keep)
+    CONTENT_LOST[case](shelf)
+    assert unpacked(kept, b"run-1", 3, shelf.find) != said(DENSE)
+
+
+@pytest.mark.parametrize("line", [said("short"), said(THIN), said(DENSE), started("run-1", THIN)])
+@pytest.mark.parametrize("take", [True, False])
+def test_a_damaged_line_is_never_an_error_of_its_own(line: bytes, take: bool) -> None:
+    """Every byte of what is kept, each changed, and every place at which it may be cut off."""
+    shelf = Shelf()
+    kept = packed(line, b"run-1", 3, shelf.keep if take else nothing)
+    for at in range(0, len(kept), 1 + len(kept) // 500):
+        for broken in (kept[:at], kept[:at] + bytes([kept[at] ^ 0x15]) + kept[at + 1 :]):
+            assert isinstance(unpacked(broken, b"run-1", 3, shelf.find), bytes)
+
+
+def test_a_frame_that_claims_more_than_there_can_be_takes_no_memory() -> None:
+    """Its size is looked at before room is made for it."""
+    frame = b"\x28\xb5\x2f\xfd\xe0" + (SIZE_BYTES_MAX + 1).to_bytes(8, "little") + b"\x01\x00\x00"
+    with pytest.raises(ValueError, match="longer than anything that is kept"):
+        inflated(frame)
