@@ -1,7 +1,17 @@
 """The loop: contract, policy, tools and verifiers; `react`, which says what follows, and `drive`, which writes it."""
 
 from redrive_engine.agent import Agent, Run
-from redrive_engine.contract import ANY, Budget, Contract, FailureQuotas
+from redrive_engine.contract import (
+    ANY,
+    Budget,
+    Contract,
+    FailureQuotas,
+    Guards,
+    Plan,
+    Repeats,
+    Stagnation,
+    WorkflowStep,
+)
 from redrive_engine.drive import append_of, cause_of, drive, lease_of, without_waiting, write
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
 from redrive_engine.loading import load_agent, registered
@@ -21,21 +31,26 @@ __all__ = [
     "Contract",
     "Facts",
     "FailureQuotas",
+    "Guards",
     "Happened",
     "Landed",
     "LiveWorld",
     "NotLanded",
     "Observed",
     "Patience",
+    "Plan",
     "Program",
     "Refused",
+    "Repeats",
     "Run",
+    "Stagnation",
     "StillClock",
     "Supersedes",
     "Surroundings",
     "Tool",
     "ToolError",
     "Waiting",
+    "WorkflowStep",
     "World",
     "annotate",
     "append_of",

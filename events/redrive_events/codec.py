@@ -5,19 +5,41 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
 
 import msgspec
 
 from redrive_events.content import Json
-from redrive_events.errors import BadInput, UnknownEvent
+from redrive_events.errors import BadInput
+from redrive_events.kinds import EVENTS
+from redrive_events.quarantine import Quarantined
 from redrive_events.record import Record
+from redrive_events.upcast import UPCASTERS, upcast
 
 _encoder = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder(Record)
 # A null that is a value; inside a text it may stand anywhere else too.
 _NULL = re.compile(rb"(?:^|[:,\[])null")
 _json = msgspec.json.Decoder()
+_TAGS = {kind.__struct_config__.tag for kind in EVENTS if issubclass(kind, msgspec.Struct)}
+# The time of a record that has none that can be read.
+NO_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+class _Place(msgspec.Struct, gc=False):
+    """Where a record stands; of its event nothing is looked at."""
+
+    run_id: str
+    position: Annotated[int, msgspec.Meta(ge=1)]
+    at: Annotated[datetime, msgspec.Meta(tz=True)]
+    cause: Annotated[int, msgspec.Meta(ge=0)] = 0
+    left: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+_read_place = msgspec.json.Decoder(_Place).decode
+
 # What msgspec raises on bytes that are not what they should be.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -54,8 +76,10 @@ def encode(record: Record) -> bytes:
     """The canonical line of ``record``; ``at`` always has six digits of a second.
 
     Raises:
-        BadInput: the record holds what canonical JSON has no spelling for.
+        BadInput: the record holds what canonical JSON has no spelling for, or an event that cannot be read.
     """
+    if type(record.event) is Quarantined:
+        raise BadInput("an event that cannot be read is not written", place=f"position {record.position}")
     line = canonical(record)
     if line[_SECONDS_END] != 0x2E:  # "."
         line = line[:_SECONDS_END] + b".000000" + line[_SECONDS_END:]
@@ -65,36 +89,21 @@ def encode(record: Record) -> bytes:
 def decode(line: bytes, *, run_id: str = "", position: int = 0) -> Record:
     """Read one line; ``run_id`` and ``position`` are where the caller found it.
 
-    Raises:
-        UnknownEvent: the line is not a record of this vocabulary.
+    Events of earlier shapes come in today's; of what is no record of this vocabulary, the event is `Quarantined`.
     """
     try:
         return _decoder.decode(line)
     except UNREADABLE as error:
-        raise UnknownEvent(str(error), run_id=run_id, position=position) from error
+        return _otherwise(line, str(error), run_id, position)
 
 
-def decode_all(run_id: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[Record]:
-    """Read lines of a run as they come, each given with its position.
-
-    Raises:
-        UnknownEvent: a line is not a record of this vocabulary.
-    """
-    for position, line in lines:
-        yield decode(line, run_id=run_id, position=position)
-
-
-def decode_page(run_id: str, lines: Sequence[bytes], *, after: int) -> Iterable[Record]:
-    """Read lines of a run that follow each other, the first of them behind position ``after``: the fast way for many.
-
-    Raises:
-        UnknownEvent: a line is not a record of this vocabulary; those before it are given first.
-    """
+def decode_page(run_id: str, lines: Sequence[bytes], *, after: int) -> list[Record]:
+    """Read lines that follow each other in a run, the first behind position ``after``: the fast way for many."""
     read = _decoder.decode
     try:
         return [read(line) for line in lines]
     except UNREADABLE:
-        return decode_all(run_id, enumerate(lines, start=after + 1))
+        return [decode(line, run_id=run_id, position=position) for position, line in enumerate(lines, start=after + 1)]
 
 
 def time_of(line: bytes) -> str:
@@ -148,3 +157,30 @@ def _finite(plain: object) -> bool:
         elif isinstance(one, list | tuple):
             waiting += one
     return True
+
+
+def _otherwise(line: bytes, problem: str, run_id: str, position: int) -> Record:
+    """A line that is no record of today: brought into today's shape, or its event quarantined."""
+    try:
+        plain = _json.decode(line)
+    except UNREADABLE:
+        return _quarantined(line, f"not JSON: {problem}", run_id, position)
+    match plain:
+        case {"event": {"event": str(tag)} as event} if tag in UPCASTERS:
+            try:
+                return _decoder.decode(_encoder.encode({**plain, "event": upcast(event)}))
+            except (*UNREADABLE, LookupError, TypeError, ValueError, AttributeError) as error:
+                problem = f"event {tag!r} cannot be brought into today's shape: {error}"
+        case {"event": {"event": str(tag)}} if tag not in _TAGS:
+            problem = f"event {tag!r} is not known to this version"
+    return _quarantined(line, problem, run_id, position)
+
+
+def _quarantined(line: bytes, problem: str, run_id: str, position: int) -> Record:
+    """A record as the line tells it, but for its event; one that tells nothing stands where its line was found."""
+    event = Quarantined(line=line, reason=problem)
+    try:
+        place = _read_place(line)
+    except UNREADABLE:
+        return Record(run_id=run_id, position=position, at=NO_TIME, cause=0, left=0, event=event)
+    return Record(event=event, **msgspec.structs.asdict(place))

@@ -68,11 +68,11 @@ class UnknownEvent(LogProblem):
 
 
 class BrokenChain(LogProblem):
-    """A stored line is not the one that was written."""
+    """A stored line is not the one that was written; ``damage`` says in a word what kind that is."""
 
-    def __init__(self, run_id: str, *, position: int, problem: str) -> None:
+    def __init__(self, run_id: str, *, position: int, problem: str, damage: str = "changed") -> None:
         super().__init__(f"run {run_id}: position {position}: {problem}")
-        self.run_id, self.position, self.problem = run_id, position, problem
+        self.run_id, self.position, self.problem, self.damage = run_id, position, problem, damage
 
 
 class LogUnusable(LogProblem):

@@ -14,8 +14,9 @@ import msgspec
 
 from redrive_events.chain import START, checked, link
 from redrive_events.codec import UNREADABLE, decode_page, encode
-from redrive_events.errors import BadInput, BrokenChain, NewerFormat, NoSuchRun
+from redrive_events.errors import BadInput, BrokenChain, NewerFormat, NoSuchRun, UnknownEvent
 from redrive_events.log import Batch, EventLog, Head, StoredLine
+from redrive_events.quarantine import Quarantined
 from redrive_events.record import NOTES, check_run_id
 from redrive_events.stores import MemoryLog
 
@@ -139,7 +140,10 @@ class Portable:
         """
         for run_id, number, stored in self._appends():
             expected = stored[0].position - 1
-            records = list(decode_page(run_id, [line for _, _, line in stored], after=expected))
+            records = decode_page(run_id, [line for _, _, line in stored], after=expected)
+            for record in records:
+                if type(record.event) is Quarantined:
+                    raise UnknownEvent(record.event.reason, run_id=run_id, position=record.position)
             for place, (record, (_, _, line)) in enumerate(zip(records, stored, strict=True), start=number):
                 if encode(record) != line:
                     raise self._bad("the record is not in its canonical spelling", place)

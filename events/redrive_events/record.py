@@ -9,11 +9,13 @@ from typing import Annotated
 import msgspec
 
 from redrive_events.errors import BadInput
-from redrive_events.vocabulary import Event
+from redrive_events.kinds import Event
 
 # A child of a run is RUN/CALL, what was said beside a run is RUN@notes.
 RUN_ID = re.compile(r"[A-Za-z0-9._-]{1,80}(/[0-9]{1,9})*(@notes)?")
 NOTES = "@notes"
+# The remark on a run that says which run and call began it, where that came to light later.
+PARENT = "parent"
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -29,6 +31,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cause: Annotated[int, msgspec.Meta(ge=0)]
     left: Annotated[int, msgspec.Meta(ge=0)]
     event: Event
+
+
+def kind_of(event: Event) -> str:
+    """What kind of event it is: its tag, without the version of its shape."""
+    return str(event.__struct_config__.tag).partition(".")[0]
 
 
 def check_run_id(run_id: str) -> str:

@@ -24,10 +24,80 @@ class Limits(Data, frozen=True):
 
 
 class Quotas(Data, frozen=True):
-    """How many failures of a kind in a row end the run; None is no limit."""
+    """How many failures of a kind in a row are corrected before another way is taken; None is no limit.
+
+    ``unreadable`` replies, requests the model gave no answer to, ``arguments`` that do not fit or tools that do not
+    exist, calls ``denied``, tools that ``tool_failed``, observations ``refused`` by a verifier, a ``finish`` refused;
+    ``infrastructure``: time-outs and what else is no fault of the model's.
+    """
 
     unreadable: int | None = 3
     model_failed: int | None = 3
+    arguments: int | None = None
+    denied: int | None = None
+    tool_failed: int | None = None
+    refused: int | None = None
+    finish: int | None = None
+    infrastructure: int | None = None
+
+
+class RepeatTerms(Data, frozen=True):
+    """A call with the same tool and arguments is made ``times`` times within the last ``window`` calls, then no more.
+
+    None is all calls of the run. A write that landed forgets what was called before it where ``write_resets``; the
+    tools in ``polling`` may be called again and again.
+    """
+
+    times: int = 1
+    window: int | None = None
+    write_resets: bool = True
+    polling: tuple[str, ...] = ()
+
+
+class StagnationTerms(Data, frozen=True):
+    """So many near-identical thoughts in a row, without a new action, stop the run.
+
+    Similarity is in hundredths: Dice's coefficient of the two texts' pairs of characters.
+    """
+
+    thoughts: int = 2
+    similarity_percent: int = 90
+
+
+class GuardTerms(Data, frozen=True):
+    """What watches over the loop; all of it is turned on by the contract.
+
+    ``barren_turns`` is how many turns in a row may bring no new fact. ``warn`` tells the model one step before the
+    end, and ``last_step`` lets no call start on the last one.
+    """
+
+    repeats: RepeatTerms | None = None
+    stagnation: StagnationTerms | None = None
+    barren_turns: int | None = None
+    warn: bool = False
+    last_step: bool = False
+
+
+class PlanTerms(Data, frozen=True):
+    """A plan of at most ``steps`` steps, each a child run of at most ``step_budget`` steps, drawn anew so often."""
+
+    steps: int = 5
+    step_budget: int = 5
+    revisions: int = 2
+
+
+class StepTerms(Data, frozen=True):
+    """A call that a fixed workflow makes; a text argument may name facts and the goal: ``{order}``, ``{goal}``."""
+
+    tool: str
+    arguments: dict[str, Json] = {}
+
+
+Failure: TypeAlias = Literal[
+    "unreadable", "model_failed", "arguments", "denied", "tool_failed", "refused", "finish", "infrastructure"
+]
+Rung: TypeAlias = Literal["another_way", "stronger_model", "escalate"]
+WayOut: TypeAlias = Literal["finish", "unable", "escalate"]
 
 
 class Terms(Data, frozen=True):
@@ -35,7 +105,10 @@ class Terms(Data, frozen=True):
 
     ``tools`` maps each granted tool to predicates over its arguments; None grants every tool. A call that fulfils the
     predicates of its tool in ``exclude`` is denied all the same. ``answer`` is a template over facts (``{name}``);
-    empty means the model's own words.
+    empty means the model's own words, and ``partial`` is one for a run that is stopped. ``recovery`` is what is tried,
+    in this order, whenever a quota is reached, before the run is given up; ``models`` are the stronger ones. A reply
+    may leave the loop by the engine's own tools in ``ways_out``. ``claims`` says whether the answer's words must be
+    borne out. ``arm`` is how the run is driven.
     """
 
     tools: dict[str, dict[str, Predicate]] | None = None
@@ -53,3 +126,15 @@ class Terms(Data, frozen=True):
     dialogue: bool = False
     model: str = ""
     parameters: dict[str, Json] = {}
+    guards: GuardTerms = GuardTerms()
+    recovery: tuple[Rung, ...] = ()
+    models: tuple[str, ...] = ()
+    escalation: Literal["wait", "end"] = "wait"
+    person_ms: int | None = None
+    ways_out: tuple[WayOut, ...] = ()
+    claims: Literal["free", "supported"] = "free"
+    partial: str = ""
+    arm: Literal["loop", "plan", "workflow", "direct"] = "loop"
+    plan: PlanTerms | None = None
+    workflow: tuple[StepTerms, ...] = ()
+    reflection: Literal["none", "rule", "model"] = "none"

@@ -2,86 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from datetime import datetime
+from typing import Literal, TypeAlias
 
 from redrive_events.content import Content, Data, Json
-from redrive_events.terms import Dimension, Terms
+from redrive_events.details import (
+    Claim,
+    Handover,
+    Lineage,
+    OwnWords,
+    Part,
+    ProposedCall,
+    Reading,
+    Source,
+    Usage,
+)
+from redrive_events.terms import Dimension, Failure, Rung, Terms
 
 Status: TypeAlias = Literal["succeeded", "failed", "blocked", "exhausted", "escalated", "cancelled", "finished"]
-# An unknown effect is treated like a write: nobody may assume that nothing happened.
-Effect: TypeAlias = Literal["read", "write", "unknown"]
+# An unknown effect is treated like a write: nobody may assume that nothing happened. A ``run`` is a child run.
+Effect: TypeAlias = Literal["read", "write", "unknown", "run"]
 Verdict: TypeAlias = Literal["allow", "deny"]
-Grade: TypeAlias = Literal["full", "model-only", "verdicts-only", "view-only"]
 
 
 class _Event(Data, frozen=True, tag_field="event"):
     """Nothing that the vocabulary does not know: no id, clock or position, so that equal happenings are equal."""
-
-
-class Part(Data, frozen=True):
-    """A pure part of the program: the digest of what decides, and the data itself where the part is data."""
-
-    digest: str
-    data: Json = None
-
-
-class Source(Data, frozen=True):
-    """Where an imported run came from, how much of it is there, and what is missing."""
-
-    format: str
-    sha256: str
-    entry: int = 0
-    grade: Grade = "full"
-    missing: tuple[str, ...] = ()
-
-
-class Lineage(Data, frozen=True):
-    """The run, and the call in it, by which this run was begun; call 0 where it is not known."""
-
-    run_id: str
-    call: int = 0
-
-
-class Usage(Data, frozen=True):
-    """Tokens of one reply; ``input`` is without the cached ones, ``reasoning`` is contained in ``output``."""
-
-    input: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    output: int = 0
-    reasoning: int = 0
-
-
-class ProposedCall(Data, frozen=True):
-    """A call that the model wants: its arguments are those of block ``block`` of the reply, or stand here."""
-
-    call: int
-    tool: str
-    block: int | None = None
-    arguments: Json = None
-
-
-class Reading(Data, frozen=True):
-    """What a verdict looked at: the attribute's path, the operator, the value found, and the resolved limit."""
-
-    path: str
-    operator: str
-    value: Json = None
-    limit: Json = None
-
-
-class OwnWords(Data, frozen=True):
-    """A message of the engine's own, in full since no event holds it."""
-
-    role: str
-    text: str
-
-
-class Claim(Data, frozen=True):
-    """What the answer says, and the positions of the events that bear it out."""
-
-    text: str
-    evidence: tuple[int, ...] = ()
 
 
 # Strangers' signals: anybody may append one, alone.
@@ -91,7 +36,7 @@ class RunStarted(_Event, frozen=True, tag="run_started"):
     """A run was asked for, under this contract, by this principal, with a program made of these parts.
 
     ``nonce`` makes the run's idempotency keys unlike those of any other log; ``rules`` is the version of the engine's
-    own behaviour; ``clock`` says what the times of this run are worth.
+    own behaviour; ``clock`` says what the times of this run are worth; ``lessons`` are those of earlier runs.
     """
 
     goal: str
@@ -106,6 +51,7 @@ class RunStarted(_Event, frozen=True, tag="run_started"):
     clock: Literal["utc", "naive", "none"] = "utc"
     environment: dict[str, str] = {}
     labels: dict[str, str] = {}
+    lessons: tuple[str, ...] = ()
     source: Source | None = None
     parent: Lineage | None = None
 
@@ -148,7 +94,7 @@ class SignalsHeard(_Event, frozen=True, tag="signals_heard"):
 class DeadlinePassed(_Event, frozen=True, tag="deadline_passed"):
     """A time limit ran out while nothing else happened."""
 
-    which: Literal["wall_time"]
+    which: Literal["wall_time", "person"]
 
 
 # Requests: what the run asks of the world.
@@ -168,6 +114,7 @@ class ModelAsked(_Event, frozen=True, tag="model_asked"):
     model: str = ""
     parameters: dict[str, Json] = {}
     view: str = "chat.1"
+    purpose: Literal["act", "plan", "reflect"] = "act"
 
 
 class ToolCalled(_Event, frozen=True, tag="tool_called"):
@@ -184,9 +131,18 @@ class ToolCalled(_Event, frozen=True, tag="tool_called"):
 
 
 class PersonAsked(_Event, frozen=True, tag="person_asked"):
-    """The run waits for a person's words."""
+    """The run waits for a person's words, until ``expires`` if that is set.
+
+    ``call`` is the call of a way out by which the model asked for a person; ``text`` is its response.
+    """
 
     actor: Literal["user", "operator"] = "user"
+    why: Literal["reply", "escalation"] = "reply"
+    reason: str = ""
+    handover: Handover | None = None
+    expires: datetime | None = None
+    call: int | None = None
+    text: str = ""
 
 
 class ReconcileAsked(_Event, frozen=True, tag="reconcile_asked"):
@@ -247,14 +203,16 @@ class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
 class DecisionMade(_Event, frozen=True, tag="decision_made"):
     """The reply was read as a decision. The answer of a ``finish`` is the reply's text where ``answer`` is empty.
 
-    ``dropped`` names what the reply said behind its decision, which nobody acted on.
+    ``dropped`` names what the reply said behind its decision, which nobody acted on. An ``unable`` finish says that it
+    cannot be done; ``calls`` of anything but a ``call`` is the one call by which the model said so.
     """
 
-    kind: Literal["call", "finish", "ask"]
+    kind: Literal["call", "finish", "ask", "escalate", "plan"]
     summary: str = ""
     calls: tuple[ProposedCall, ...] = ()
     answer: str = ""
     dropped: tuple[str, ...] = ()
+    unable: bool = False
 
 
 class ReplyRefused(_Event, frozen=True, tag="reply_refused"):
@@ -273,6 +231,15 @@ class VerdictGiven(_Event, frozen=True, tag="verdict_given"):
     reason: str = ""
     read: tuple[Reading, ...] = ()
     text: str = ""
+
+
+class CallIntercepted(_Event, frozen=True, tag="call_intercepted"):
+    """A guard let an allowed call not start: which one, and the positions that it judged; ``text`` is the response."""
+
+    call: int
+    guard: Literal["repeated", "last_step"]
+    window: tuple[int, ...]
+    text: str
 
 
 class ObservationVerified(_Event, frozen=True, tag="observation_verified"):
@@ -302,10 +269,52 @@ class FactCommitted(_Event, frozen=True, tag="fact_committed"):
 
 
 class FinishRefused(_Event, frozen=True, tag="finish_refused"):
-    """The run is not done: the criteria that are not met; ``text`` is what the model is told."""
+    """The run is not done: criteria not met, claims that nothing bears out; ``text`` is what the model is told.
+
+    ``call`` is the call of a way out by which the model wanted to finish.
+    """
 
     missing: tuple[str, ...]
     text: str
+    unsupported: tuple[str, ...] = ()
+    call: int | None = None
+
+
+class BudgetWarned(_Event, frozen=True, tag="budget_warned"):
+    """Little is left of a budget, in the dimension's own units; ``text`` is what the model is told."""
+
+    dimension: Dimension
+    left: int
+    text: str
+
+
+class RecoveryChosen(_Event, frozen=True, tag="recovery_chosen"):
+    """Failures of a kind have reached their quota: what is tried next, and the positions of these failures.
+
+    ``model`` is the one that is asked from here on, where it is another; ``text`` is what it is told.
+    """
+
+    failure: Failure
+    rung: Rung
+    window: tuple[int, ...]
+    model: str = ""
+    text: str = ""
+
+
+class ReflectionNoted(_Event, frozen=True, tag="reflection_noted"):
+    """A lesson from the failures at ``window``: by a rule, or by the model where ``rule`` is empty."""
+
+    lesson: str
+    window: tuple[int, ...]
+    rule: str = ""
+
+
+class PlanDrawn(_Event, frozen=True, tag="plan_drawn"):
+    """The steps that are to be done next, each as a child run; a later revision takes the place of what is left."""
+
+    steps: tuple[str, ...]
+    revision: int = 1
+    reason: str = ""
 
 
 class EffectConfirmed(_Event, frozen=True, tag="effect_confirmed"):
@@ -322,20 +331,30 @@ class EffectInDoubt(_Event, frozen=True, tag="effect_in_doubt"):
 
 
 class StopDecided(_Event, frozen=True, tag="stop_decided"):
-    """From here on nothing new is asked; what is open is closed, then the run ends."""
+    """From here on nothing new is asked; what is open is closed, then the run ends.
+
+    A guard that stops a run tells the positions it judged, and what it measured; an escalation hands over.
+    """
 
     status: Status
     reason: str
     dimension: Dimension | None = None
+    window: tuple[int, ...] = ()
+    read: tuple[Reading, ...] = ()
+    handover: Handover | None = None
 
 
 class RunEnded(_Event, frozen=True, tag="run_ended"):
-    """The last event of a run; ``state`` is the digest of the state view ``state.1``."""
+    """The last event of a run; ``state`` is the digest of the state view ``state.1``.
+
+    ``partial`` is what there was when the run was stopped, in the contract's words.
+    """
 
     status: Status
     reason: str
     state: str
     answer: str | None = None
+    partial: str | None = None
     claims: tuple[Claim, ...] = ()
 
 
@@ -349,33 +368,3 @@ class AnnotationMade(_Event, frozen=True, tag="annotation_made"):
     value: Json
     source: str
     position: int | None = None
-
-
-Stranger: TypeAlias = RunStarted | MessageReceived | CancelRequested
-Driver: TypeAlias = LeaseGranted | SignalsHeard | DeadlinePassed
-Request: TypeAlias = ModelAsked | ToolCalled | PersonAsked | ReconcileAsked
-Answer: TypeAlias = ModelReplied | ModelFailed | ObservationReceived | EffectReconciled
-Conclusion: TypeAlias = (
-    DecisionMade
-    | ReplyRefused
-    | VerdictGiven
-    | ObservationVerified
-    | ObservationRefused
-    | FactCommitted
-    | FinishRefused
-    | EffectConfirmed
-    | EffectInDoubt
-    | StopDecided
-    | RunEnded
-)
-Input: TypeAlias = Stranger | Driver | Answer
-Derived: TypeAlias = Request | Conclusion
-Event: TypeAlias = Input | Derived | AnnotationMade
-
-STRANGERS: frozenset[type] = frozenset(get_args(Stranger))
-DRIVERS: frozenset[type] = frozenset(get_args(Driver))
-REQUESTS: frozenset[type] = frozenset(get_args(Request))
-ANSWERS: frozenset[type] = frozenset(get_args(Answer))
-CONCLUSIONS: frozenset[type] = frozenset(get_args(Conclusion))
-INPUTS: frozenset[type] = STRANGERS | DRIVERS | ANSWERS
-EVENTS: tuple[type, ...] = get_args(Event)

@@ -39,7 +39,12 @@ def claims(template: str, facts: Mapping[str, Fact]) -> tuple[Claim, ...]:
 
 
 def status(state: RunState, *, held: bool = False) -> str:
-    """How the run reads: its end's status, else ``running`` while a worker holds it, else ``unfinished``."""
+    """How the run reads: its end's status, else ``running`` while a worker holds it, else ``unfinished``.
+
+    With an event that cannot be read it is ``degraded``, whatever the others say.
+    """
+    if state.quarantined:
+        return "degraded"
     if state.end is not None:
         return state.end.status
     return "running" if held else "unfinished"

@@ -13,6 +13,8 @@ from redrive_events import (
     DRIVERS,
     STRANGERS,
     AnnotationMade,
+    BudgetWarned,
+    CallIntercepted,
     CancelRequested,
     Content,
     DeadlinePassed,
@@ -32,8 +34,12 @@ from redrive_events import (
     ObservationRefused,
     ObservationVerified,
     PersonAsked,
+    PlanDrawn,
+    Quarantined,
     ReconcileAsked,
     Record,
+    RecoveryChosen,
+    ReflectionNoted,
     ReplyRefused,
     Request,
     RunEnded,
@@ -65,8 +71,12 @@ def fold(records: Iterable[Record]) -> RunState:
 def evolve(state: RunState, record: Record) -> RunState:
     """One record further: place and time come from the record, everything else from its event."""
     event = record.event
-    if state.now is None:
+    if state.position == 0:
         state.run_id = record.run_id
+    if type(event) is Quarantined:  # its time may be anything
+        state.position = record.position
+        state.quarantined[record.position] = event.reason
+        return state
     if state.counted != record.at:
         _count_time(state, event, record.at)
     state.now, state.position = record.at, record.position
@@ -181,7 +191,44 @@ def _reply_refused(state: RunState, event: ReplyRefused, position: int) -> None:
 
 
 def _finish_refused(state: RunState, event: FinishRefused, position: int) -> None:
-    state.messages.append(Message("user", event.text, position))
+    if event.call is None:
+        state.messages.append(Message("user", event.text, position))
+    else:
+        _respond(state, event.call, event.text, position)
+
+
+def _intercepted(state: RunState, event: CallIntercepted, position: int) -> None:
+    _respond(state, event.call, event.text, position)
+
+
+def _warned(state: RunState, event: BudgetWarned, position: int) -> None:
+    _notice(state, event.text, position)
+
+
+def _recovered(state: RunState, event: RecoveryChosen, position: int) -> None:
+    state.model = event.model or state.model
+    _notice(state, event.text, position)
+
+
+def _reflected(state: RunState, event: ReflectionNoted, position: int) -> None:
+    state.lessons.append(event.lesson)
+    _notice(state, event.lesson, position)
+
+
+def _planned(state: RunState, event: PlanDrawn, position: int) -> None:
+    state.plan = event
+
+
+def _person_asked(state: RunState, event: PersonAsked, position: int) -> None:
+    state.requests[position] = event
+    if event.call is not None:
+        _respond(state, event.call, event.text, position)
+
+
+def _notice(state: RunState, text: str, position: int) -> None:
+    """The engine's words to the model stand behind the responses to the calls of the last reply."""
+    if text:
+        state.waiting.append(Message("user", text, position))
 
 
 def _verdict(state: RunState, event: VerdictGiven, position: int) -> None:
@@ -266,7 +313,7 @@ _STEPS: dict[type, Callable[[RunState, Any, int], None]] = {
     LeaseGranted: _lease,
     ModelAsked: _model_asked,
     ToolCalled: _tool_called,
-    PersonAsked: _request,
+    PersonAsked: _person_asked,
     ReconcileAsked: _request,
     ModelReplied: _replied,
     ModelFailed: _model_failed,
@@ -278,6 +325,11 @@ _STEPS: dict[type, Callable[[RunState, Any, int], None]] = {
     ObservationRefused: _observation_refused,
     FactCommitted: _fact,
     FinishRefused: _finish_refused,
+    CallIntercepted: _intercepted,
+    BudgetWarned: _warned,
+    RecoveryChosen: _recovered,
+    ReflectionNoted: _reflected,
+    PlanDrawn: _planned,
     EffectInDoubt: _in_doubt,
     StopDecided: _stopped,
     RunEnded: _ended,

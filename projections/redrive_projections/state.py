@@ -15,6 +15,7 @@ from redrive_events import (
     ModelFailed,
     ModelReplied,
     ObservationReceived,
+    PlanDrawn,
     ReconcileAsked,
     Request,
     RunEnded,
@@ -60,7 +61,8 @@ class Call(msgspec.Struct):
 class RunState(msgspec.Struct):
     """All that the loop knows of a run. A fold owns its state and changes it in place: to keep one, copy it.
 
-    ``counted`` is the moment up to which wall time has been counted.
+    ``counted`` is the moment up to which wall time has been counted; ``model`` the stronger one that is asked by now.
+    ``quarantined`` says why the events at these positions cannot be read: all else is then no more than a guess.
     """
 
     run_id: str = ""
@@ -84,6 +86,9 @@ class RunState(msgspec.Struct):
     unheard: list[Event] = []
     hearing: list[Event] = []
     last_word: bool = False
+    model: str = ""
+    lessons: list[str] = []
+    plan: PlanDrawn | None = None
     steps: int = 0
     tokens: int = 0
     tool_calls: int = 0
@@ -91,6 +96,7 @@ class RunState(msgspec.Struct):
     wall_us: int = 0
     unreadable: int = 0
     model_failed: int = 0
+    quarantined: dict[int, str] = {}
 
     @property
     def terms(self) -> Terms:

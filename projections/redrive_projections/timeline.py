@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 from redrive_events import (
     INPUTS,
     AnnotationMade,
+    BudgetWarned,
+    CallIntercepted,
     CancelRequested,
     Content,
     DeadlinePassed,
@@ -30,8 +32,12 @@ from redrive_events import (
     ObservationRefused,
     ObservationVerified,
     PersonAsked,
+    PlanDrawn,
+    Quarantined,
     ReconcileAsked,
     Record,
+    RecoveryChosen,
+    ReflectionNoted,
     ReplyRefused,
     RunEnded,
     RunStarted,
@@ -43,6 +49,7 @@ from redrive_events import (
     VerdictGiven,
     blocks_of,
     canonical,
+    kind_of,
     text_of,
 )
 from redrive_projections.folding import evolve
@@ -54,6 +61,12 @@ TEXT_CHARS_MAX = 400
 _SPACE = re.compile(r"\s+")
 # What moves a terminal's cursor, colours it, or turns the direction of its text, must not come from a log.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_DECIDED = {
+    "finish": "to finish",
+    "ask": "to speak to the person",
+    "escalate": "to hand over to a person",
+    "plan": "on a plan",
+}
 _NOT_OK = {"ok": "", "error": "error: ", "timeout": "timeout: ", "cancelled": "cancelled: ", "unknown": "unknown: "}
 
 
@@ -80,8 +93,8 @@ def timeline(records: Iterable[Record], *, thoughts: bool = False) -> Iterator[M
         event = record.event
         word, told = _WORDS[type(event)]
         said = harmless(told(_Seen(event, state, thoughts)))
-        kind = str(type(event).__struct_config__.tag)
-        yield Moment(record.position, record.at, kind, word, said, 0 if type(event) in INPUTS else 1)
+        at = record.at if type(event) is not Quarantined else state.now or record.at
+        yield Moment(record.position, at, kind_of(event), word, said, 0 if type(event) in INPUTS else 1)
 
 
 def harmless(text: str) -> str:
@@ -188,7 +201,7 @@ def _decided(seen: _Seen) -> str:
     if event.kind == "call":
         what = ", ".join(_proposed(seen, one.call, one.tool) for one in event.calls)
     else:
-        what = "to finish" if event.kind == "finish" else "to speak to the person"
+        what = "that it cannot be done" if event.unable else _DECIDED[event.kind]
     said = text_of(seen.state.messages[-1].content) if seen.state.messages else ""
     # the words of a reply stand in the line above; a summary in JSON or under a label does not
     why = "" if said.lstrip().startswith(event.summary[:20]) else f": {one_line(event.summary)}"
@@ -222,6 +235,33 @@ def _fact(seen: _Seen) -> str:
     return f"{one_line(event.key)} = {one_line(_json(event.value))} (from {evidence or 'nothing'}{before})"
 
 
+def _intercepted(seen: _Seen) -> str:
+    judged = ", ".join(map(str, seen.event.window))
+    return f"{seen.call} by the guard “{seen.event.guard.replace('_', ' ')}”" + (f" (from {judged})" if judged else "")
+
+
+def _person(seen: _Seen) -> str:
+    event = seen.event
+    because = f" ({one_line(event.reason)})" if event.reason else ""
+    return f"the {event.actor}{because}" + (f", until {event.expires.isoformat()}" if event.expires else "")
+
+
+def _finish_refused(seen: _Seen) -> str:
+    lacking = one_line(", ".join([*seen.event.missing, *seen.event.unsupported]))
+    return f"to finish without {lacking}"
+
+
+def _recovery(seen: _Seen) -> str:
+    event = seen.event
+    return one_line(f"{event.rung.replace('_', ' ')} {event.model}".strip() + f" after failures: {event.failure}")
+
+
+def _planned(seen: _Seen) -> str:
+    event = seen.event
+    steps = "; ".join(f"{number}. {one_line(step)}" for number, step in enumerate(event.steps, start=1))
+    return f"revision {event.revision}: {steps or '(nothing)'}"
+
+
 def _stopped(seen: _Seen) -> str:
     return one_line(f"{seen.event.status}: {seen.event.reason}")
 
@@ -250,7 +290,7 @@ _WORDS: dict[type, tuple[str, _Told]] = {
     DeadlinePassed: ("deadline", lambda seen: str(seen.event.which).replace("_", " ")),
     ModelAsked: ("asked", lambda seen: f"the model, {_model_asked(seen)}"),
     ToolCalled: ("called", _called),
-    PersonAsked: ("asked", lambda seen: f"the {seen.event.actor}"),
+    PersonAsked: ("asked", _person),
     ReconcileAsked: ("asked", lambda seen: f"the authority about call {seen.call}"),
     ModelReplied: ("model", _replied),
     ModelFailed: ("no reply", _model_failed),
@@ -262,10 +302,16 @@ _WORDS: dict[type, tuple[str, _Told]] = {
     ObservationVerified: ("verified", _verified),
     ObservationRefused: ("refused", _observation_refused),
     FactCommitted: ("fact", _fact),
-    FinishRefused: ("refused", lambda seen: f"to finish without {one_line(', '.join(seen.event.missing))}"),
+    FinishRefused: ("refused", _finish_refused),
+    CallIntercepted: ("held", _intercepted),
+    BudgetWarned: ("warned", lambda seen: f"{seen.event.left} left of {seen.event.dimension.replace('_', ' ')}"),
+    RecoveryChosen: ("recovery", _recovery),
+    ReflectionNoted: ("lesson", lambda seen: one_line(seen.event.lesson)),
+    PlanDrawn: ("plan", _planned),
     EffectConfirmed: ("landed", lambda seen: seen.call),
     EffectInDoubt: ("in doubt", lambda seen: f"{seen.call}: {seen.event.why}"),
     StopDecided: ("stop", _stopped),
     RunEnded: ("ended", _ended),
     AnnotationMade: ("remark", _remark),
+    Quarantined: ("unread", lambda seen: one_line(seen.event.reason)),
 }

@@ -10,25 +10,23 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from redrive_engine.contract.limits import Budget, FailureQuotas
 from redrive_engine.contract.predicates import Scopes, criterion, plain
-from redrive_engine.contract.units import Count
-from redrive_engine.contract.written import Written
+from redrive_engine.contract.units import Count, Duration, milliseconds
+from redrive_engine.contract.watching import Guards, Plan, WorkflowStep, steps_of
+from redrive_engine.contract.written import Written, written_as
 from redrive_engine.toml_file import Misfit, TomlFile
-from redrive_events import BadInput, Json, Terms
+from redrive_events import BadInput, Json, Rung, Terms, WayOut
 from redrive_projections import VIEWS, slots
+
+
+def _listed(value: Any) -> Any:
+    """A list, as TOML has it, stands for the tuple of its values."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _view(name: str) -> str:
     if name not in VIEWS:
         raise ValueError(f"no such view {name!r}; there are {', '.join(VIEWS)}")
     return name
-
-
-def _as_budget(value: Any) -> Any:
-    return Budget(**value) if isinstance(value, dict) else value
-
-
-def _as_quotas(value: Any) -> Any:
-    return FailureQuotas(**value) if isinstance(value, dict) else value
 
 
 class Contract(Written):
@@ -38,15 +36,21 @@ class Contract(Written):
     must match as a whole, a list names what is allowed, a table holds operators, a number or truth must be equal.
     ``exclude`` is written alike, and denied all the same. ``done`` maps facts to the value they are to have, `ANY`, or
     a table of operators; with none, the agent's own word ends the run. ``answer`` is a template over facts
-    (``{name}``); empty means the model's own words.
+    (``{name}``); empty means the model's own words, and ``partial`` is one for a run that is stopped.
+
+    When failures of a kind have reached their quota, ``recovery`` names what is tried, in this order, before the run is
+    given up: another way, the next of the stronger ``models``, a person. ``ways_out`` are the engine's own tools by
+    which the model may leave the loop; ``person_waits`` is how long a person is waited for, and ``escalation`` whether
+    at all. With ``claims`` supported, an answer says nothing that no observation bears out. ``arm`` is how the run is
+    driven: by the loop, by a plan, by a fixed workflow, or by one direct answer.
     """
 
     tools: Scopes | None = None
     exclude: Scopes = Field(default_factory=dict)
     done: dict[str, Annotated[Json, AfterValidator(criterion)]] = Field(default_factory=dict)
     answer: str = ""
-    budget: Annotated[Budget, BeforeValidator(_as_budget)] = Budget()
-    quotas: Annotated[FailureQuotas, BeforeValidator(_as_quotas)] = FailureQuotas()
+    budget: Annotated[Budget, BeforeValidator(written_as(Budget))] = Budget()
+    quotas: Annotated[FailureQuotas, BeforeValidator(written_as(FailureQuotas))] = FailureQuotas()
     attempts: Count = 2
     on_denied: Literal["block", "tell"] = "tell"
     on_refused: Literal["fail", "tell"] = "tell"
@@ -56,6 +60,18 @@ class Contract(Written):
     dialogue: bool = False
     model: str = ""
     parameters: Annotated[dict[str, Json], AfterValidator(plain)] = Field(default_factory=dict)
+    guards: Annotated[Guards, BeforeValidator(written_as(Guards))] = Guards()
+    recovery: Annotated[tuple[Rung, ...], BeforeValidator(_listed)] = ()
+    models: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    escalation: Literal["wait", "end"] = "wait"
+    person_waits: Duration | None = None
+    ways_out: Annotated[tuple[WayOut, ...], BeforeValidator(_listed)] = ()
+    claims: Literal["free", "supported"] = "free"
+    partial: str = ""
+    arm: Literal["loop", "plan", "workflow", "direct"] = "loop"
+    plan: Annotated[Plan | None, BeforeValidator(written_as(Plan))] = None
+    workflow: Annotated[tuple[WorkflowStep, ...], BeforeValidator(steps_of)] = ()
+    reflection: Literal["none", "rule", "model"] = "none"
 
     @classmethod
     def from_file(cls, path: Path | str) -> Contract:
@@ -88,6 +104,18 @@ class Contract(Written):
             dialogue=self.dialogue,
             model=self.model,
             parameters=self.parameters,
+            guards=Terms().guards if self.guards == Guards() else self.guards.terms(),
+            recovery=self.recovery,
+            models=self.models,
+            escalation=self.escalation,
+            person_ms=None if self.person_waits is None else milliseconds(self.person_waits),
+            ways_out=tuple(sorted(set(self.ways_out))),
+            claims=self.claims,
+            partial=self.partial,
+            arm=self.arm,
+            plan=(self.plan or Plan()).terms() if self.arm == "plan" else None,
+            workflow=tuple(step.terms() for step in self.workflow),
+            reflection=self.reflection,
         )
 
 
@@ -97,11 +125,18 @@ def check_contract(terms: Terms, *, tools: Collection[str], commits: Collection[
     Raises:
         BadInput: it grants or excludes a tool that does not exist, or waits for a fact that nothing commits.
     """
-    for place, named in (("tools", terms.tools or {}), ("exclude", terms.exclude)):
-        for name in sorted(named):
+    named_by = {
+        "tools": sorted(terms.tools or {}),
+        "exclude": sorted(terms.exclude),
+        "guards.repeats.polling": terms.guards.repeats.polling if terms.guards.repeats else (),
+        "workflow": [step.tool for step in terms.workflow],
+    }
+    for place, named in named_by.items():
+        for name in named:
             if name not in tools:
                 raise BadInput(f"no such tool {name!r}; {_there_are(tools)}", place=f"contract.{place}")
-    for place, wanted in (("done", sorted(terms.done)), ("answer", slots(terms.answer))):
+    wanted_by = {"done": sorted(terms.done), "answer": slots(terms.answer), "partial": slots(terms.partial)}
+    for place, wanted in wanted_by.items():
         for name in wanted:
             if name not in commits:
                 problem = f"no verifier commits {name!r}; {_there_are(commits)}"

@@ -43,13 +43,24 @@ class Budget(Written):
 
 
 class FailureQuotas(Written):
-    """How many failures of a kind in a row end the run; None is no limit."""
+    """How many failures of a kind in a row are corrected before another way is taken; None is no limit.
+
+    ``unreadable`` replies, requests the model gave no answer to, ``arguments`` that do not fit or tools that do not
+    exist, calls ``denied``, tools that ``tool_failed``, observations ``refused`` by a verifier, a ``finish`` refused;
+    ``infrastructure``: time-outs and what else is no fault of the model's.
+    """
 
     owner = ("quotas",)
 
     unreadable: Count | None = 3
     model_failed: Count | None = 3
+    arguments: Count | None = None
+    denied: Count | None = None
+    tool_failed: Count | None = None
+    refused: Count | None = None
+    finish: Count | None = None
+    infrastructure: Count | None = None
 
     def quotas(self) -> Quotas:
         """The recorded form."""
-        return Quotas(unreadable=self.unreadable, model_failed=self.model_failed)
+        return Quotas(**self.model_dump())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -25,18 +26,26 @@ class Written(BaseModel):
             raise Misfit(_in_our_words(first, type(self)), *self.owner, *place, owner="contract") from None
 
 
+def written_as(model: type[Written]) -> Callable[[Any], Any]:
+    """A table stands for the model that has its names; anything else is as it is."""
+    return lambda value: model(**value) if isinstance(value, dict) else value
+
+
 def _in_our_words(error: ErrorDetails, model: type[BaseModel]) -> str:
     """What is allowed where pydantic found something else."""
     context = error.get("ctx", {})
     wanted = {
         "extra_forbidden": f"no such field; there are {', '.join(model.model_fields)}",
         "greater_than": f"must be more than {context.get('gt')}",
+        "greater_than_equal": f"must be at least {context.get('ge')}",
         "less_than_equal": f"must be at most {context.get('le')}",
         "literal_error": f"must be {context.get('expected')}",
         "int_type": "must be a whole number",
         "string_type": "must be a text",
         "bool_type": "must be true or false",
         "dict_type": "must be a table",
+        "tuple_type": "must be a list",
+        "missing": "is missing",
         "model_type": "must be a table, or the model of that name",
         "value_error": str(context.get("error")),
     }
