@@ -4,6 +4,7 @@ from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import claims, missing, slots, status, worded
 from redrive_projections.folding import evolve, fold
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
+from redrive_projections.requests import Asked, rebuilt, requests
 from redrive_projections.state import Call, Fact, RunState, answered_by
 from redrive_projections.timeline import Moment, called_as, harmless, one_line, timeline
 from redrive_projections.transcript import Message, kept_of, opening, references, request_digest
@@ -13,6 +14,7 @@ __all__ = [
     "MISSING",
     "OPERATORS",
     "VIEWS",
+    "Asked",
     "Call",
     "Fact",
     "Message",
@@ -34,8 +36,10 @@ __all__ = [
     "one_line",
     "opening",
     "problem_of",
+    "rebuilt",
     "references",
     "request_digest",
+    "requests",
     "same",
     "sealed",
     "slots",

@@ -6,7 +6,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from redrive_replays.asked import asked_at
     from redrive_replays.difference import ABSENT, Difference
     from redrive_replays.programs import program_for
     from redrive_replays.recording import Recording, recording_of
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from redrive_replays.strict import replay
 
 _DOORS = {
-    "asked": ("asked_at",),
     "difference": ("ABSENT", "Difference"),
     "programs": ("program_for",),
     "recording": ("Recording", "recording_of"),
@@ -36,7 +34,6 @@ __all__ = [
     "Report",
     "Script",
     "appends",
-    "asked_at",
     "program_for",
     "recording_of",
     "replay",

@@ -7,10 +7,8 @@ from typing import Any
 
 import msgspec
 
-from redrive_engine.program import permissive
-from redrive_events import ModelAsked, ModelReplied, Opaque, Record, RunStarted, blocks_of, calls_of, text_of
-from redrive_projections import Message, request_digest
-from redrive_replays import asked_at
+from redrive_events import ModelAsked, ModelReplied, Opaque, Record, blocks_of, calls_of, text_of
+from redrive_projections import Message, requests
 
 # role, words, other parts, calls (id, name, arguments), the call that is answered
 Line = tuple[str, str, int, list[tuple[str, str, str]], str]
@@ -18,10 +16,8 @@ Line = tuple[str, str, int, list[tuple[str, str, str]], str]
 
 def check(records: Sequence[Record], messages: Sequence[Mapping[str, Any]]) -> int:
     """Hold every turn of a run against the messages of its file; the number of turns."""
-    started = records[0].event
-    assert isinstance(started, RunStarted)
     theirs = [line_of(one) for one in messages]
-    asked = {position: [_line(one) for one in said] for position, said in _sound(records, permissive(started).rest)}
+    asked = {position: [_line(one) for one in said] for position, said in _sound(records)}
     turns = 0
     replied: list[int] = []
     for record in records:
@@ -40,22 +36,20 @@ def check(records: Sequence[Record], messages: Sequence[Mapping[str, Any]]) -> i
 
 def turns(records: Sequence[Record]) -> Iterable[tuple[list[Line], Line]]:
     """What the model was asked with at every turn, and what it said."""
-    started = records[0].event
-    assert isinstance(started, RunStarted)
-    asked = {position: [_line(one) for one in said] for position, said in _sound(records, permissive(started).rest)}
+    asked = {position: [_line(one) for one in said] for position, said in _sound(records)}
     for record in records:
         if isinstance(record.event, ModelReplied):
             yield asked[record.cause], _reply(record.event)
 
 
-def _sound(records: Sequence[Record], rest: bytes) -> Iterable[tuple[int, list[Message]]]:
+def _sound(records: Sequence[Record]) -> Iterable[tuple[int, Sequence[Message]]]:
     """The requests as rebuilt from the log, each of which has the digest that was recorded for it."""
     events = {record.position: record.event for record in records}
-    for position, said in asked_at(records):
-        event = events[position]
+    for asked in requests(records):
+        event = events[asked.position]
         assert isinstance(event, ModelAsked)
-        assert request_digest(said, rest) == event.request
-        yield position, said
+        assert asked.digest == event.request
+        yield asked.position, asked.messages
 
 
 def _as_kept(ours: Line, theirs: Line) -> Line:

@@ -1,0 +1,76 @@
+"""What the model saw: each request rebuilt from the log, whole, and held against the digest that was recorded of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from redrive_events import BadInput, BrokenChain, CannotReplay, Json, ModelAsked, Record, canonical
+from redrive_projections.folding import evolve
+from redrive_projections.state import RunState
+from redrive_projections.transcript import Message, request_digest
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as the model was given it, at ``position``."""
+
+    position: int
+    messages: tuple[Message, ...]
+    model: str
+    parameters: dict[str, Json]
+    tools: Json
+
+    @property
+    def digest(self) -> str:
+        """What `ModelAsked.request` is of this request."""
+        return request_digest(self.messages, canonical(self._rest()))
+
+    def data(self) -> dict[str, Json]:
+        """The request as plain data; its canonical JSON is the request to the byte."""
+        return {"messages": [message.data() for message in self.messages], **self._rest()}
+
+    def _rest(self) -> dict[str, Json]:
+        return {"model": self.model, "parameters": self.parameters, "tools": self.tools}
+
+
+def requests(records: Iterable[Record]) -> Iterator[Asked]:
+    """Every request of a run, as its records from the first on say; not held against its digest."""
+    return (asked for asked, _, _ in _asked(records))
+
+
+def rebuilt(records: Iterable[Record], position: int) -> Asked:
+    """The request at ``position`` of a run, whole, of which the recorded digest was found right.
+
+    Raises:
+        BadInput: no model was asked at this position.
+        CannotReplay: a worker with other tools than those the log holds had asked it.
+        BrokenChain: it is not the request that was asked.
+    """
+    for asked, event, state in _asked(records):
+        if asked.position == position:
+            if asked.digest != event.request:
+                raise _unlike(state, position)
+            return asked
+        if asked.position > position:
+            break
+    raise BadInput(f"at event {position} no model was asked")
+
+
+def _asked(records: Iterable[Record]) -> Iterator[tuple[Asked, ModelAsked, RunState]]:
+    state = RunState()
+    for record in records:
+        evolve(state, record)
+        event = record.event
+        if type(event) is ModelAsked:
+            part = state.started.parts.get("tools") if state.started else None
+            tools = part.data if part else {}
+            yield Asked(record.position, tuple(state.asked), event.model, event.parameters, tools), event, state
+
+
+def _unlike(state: RunState, position: int) -> CannotReplay | BrokenChain:
+    began = state.started.parts.get("tools") if state.started else None
+    if state.parts.get("tools") != (began.digest if began else None):
+        where = f"run {state.run_id}: position {position}"
+        return CannotReplay(f"{where}: a worker asked it with tools of its own, and the log holds only their digest")
+    return BrokenChain(state.run_id, position=position, problem="the log rebuilds another request than was asked")
