@@ -154,8 +154,8 @@ def test_old_sub_agents_are_found_by_their_prompts() -> None:
     main, *others = report.runs
     begun = [(events(log, run, RunStarted)[0].goal, events(log, run, RunStarted)[0].parent.call) for run in others]
     assert begun == [("Oat?", 2), ("Rye?", 1), ("Unasked?", 0)]
-    assert (report.missing["which call began a sub-agent (found by its prompt)"], report.calls) == (2, 3)
-    assert report.missing["which call began a sub-agent"] == 1
+    assert (report.missing["which call began this run (found by its prompt)"], report.calls) == (2, 3)
+    assert report.missing["which call began this run"] == 1
     assert [len(events(log, run, ModelReplied)) for run in report.runs] == [2, 1, 2, 1]
     assert events(log, main, ObservationReceived)[1].content == "No oat."
 

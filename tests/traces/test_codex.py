@@ -162,7 +162,7 @@ def test_a_sub_agent_has_the_words_of_its_session_as_given() -> None:
     assert [said["role"] for said in started.parts["prompt"].data] == ["user", "assistant", "tool"]
     assert started.parts["prompt"].data[2]["call_id"] == "c1"
     assert (report.calls, started.goal, len(events(log, run, ModelReplied))) == (0, "Mill 2 kg.", 1)
-    assert report.missing["the session that began this one (it is in another file)"] == 1
+    assert report.missing["the run that began this one (it is in another file)"] == 1
     assert replay(recording_of(log, run)).same
 
 

@@ -135,7 +135,7 @@ def test_tokens_written_to_the_cache_are_no_input_a_second_time() -> None:
 def test_a_review_is_a_session_that_another_began() -> None:
     """It says only what it is for, not which session that was; what passes between agents is known."""
     _, report = session({"type": "context_compaction", "encrypted_content": "seal"}, source={"subagent": "review"})
-    assert report.missing["the session that began this one (it is in another file)"] == 1
+    assert report.missing["the run that began this one (it is in another file)"] == 1
     assert report.missing["what the model was shown after a compaction (the run keeps all that was said before)"] == 1
     told = line("inter_agent_communication", {"author": "a", "recipient": "b", "content": "Mill."})
     _, report = imported([line("session_meta", META), told])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 
 from redrive_events import NOTES, BadInput, Batch, EventLog, is_portable
 from redrive_replays.traces.building import TOLD_BY, Run, built, content
 from redrive_replays.traces.finding import Found, files_of
+from redrive_replays.traces.lineage import Families
 from redrive_replays.traces.lines import Bytes
 from redrive_replays.traces.reading import LARGE_BYTES
 from redrive_replays.traces.recordings import NAME, import_recording
@@ -35,20 +37,22 @@ def import_files(
     """
     if importer not in {"", NAME}:
         importer_named(importer)
+    writing = _Writing(log, progress)
     files = list(files_of(names))
     ahead = built_ahead(files, processes, importer)
-    return [_reported(file, made, log, importer, progress) for file, made in zip(files, ahead, strict=True)]
+    reports = [_reported(file, made, writing, importer) for file, made in zip(files, ahead, strict=True)]
+    writing.late()
+    return reports
 
 
-def _reported(file: Found, made: Built | None, log: EventLog, importer: str, progress: Progress | None) -> FileReport:
+def _reported(file: Found, made: Built | None, writing: _Writing, importer: str) -> FileReport:
     try:
         if file.problem:
             raise BadInput(file.problem, place=str(file.path))
         if made is None:
-            return import_file(file.path, log, importer=importer, progress=progress)
-        if made.report.refused or made.report.skipped:
-            return made.report
-        log.append_all(_batches((packed.unpacked() for packed in made.runs), made.report, log, progress))
+            return _read(file.path, writing, importer, LARGE_BYTES, patient=True)
+        if not made.report.refused and not made.report.skipped:
+            writing.add((packed.unpacked() for packed in made.runs), made.report, patient=True)
     except BadInput as error:
         return file.declined(error)
     return made.report
@@ -69,35 +73,74 @@ def import_file(
     Raises:
         BadInput: the file cannot be read, holds no trace that is known (then it is a `NoTrace`), or no run.
     """
-    path = Path(path)
-    with content(path, large_bytes=large_bytes) as data:
-        if importer == NAME or (not importer and is_portable(data[:TOLD_BY])):
-            return import_recording(path, log, progress)
-        return _imported(data, str(path), log, importer, progress, large_bytes)
+    return _read(Path(path), _Writing(log, progress), importer, large_bytes)
 
 
 def import_bytes(
     data: bytes, name: str, log: EventLog, *, importer: str = "", progress: Progress | None = None
 ) -> FileReport:
     """Import a file's content; ``name`` is what it is called in messages. Raises as `import_file` does."""
-    return _imported(data, name, log, importer, progress, LARGE_BYTES)
+    return _imported(data, name, _Writing(log, progress), importer, LARGE_BYTES)
+
+
+def _read(path: Path, writing: _Writing, importer: str, large_bytes: int, *, patient: bool = False) -> FileReport:
+    with content(path, large_bytes=large_bytes) as data:
+        if importer == NAME or (not importer and is_portable(data[:TOLD_BY])):
+            return import_recording(path, writing.log, writing.progress)
+        return _imported(data, str(path), writing, importer, large_bytes, patient=patient)
 
 
 def _imported(
-    data: Bytes, name: str, log: EventLog, importer: str, progress: Progress | None, large_bytes: int
+    data: Bytes, name: str, writing: _Writing, importer: str, large_bytes: int, *, patient: bool = False
 ) -> FileReport:
     report = FileReport(name)
     with built(data, name, report, importer=importer, large_bytes=large_bytes) as runs:
-        log.append_all(_batches(runs, report, log, progress))
+        writing.add(runs, report, patient=patient)
     return report
 
 
-def _batches(runs: Iterable[Run], report: FileReport, log: EventLog, progress: Progress | None) -> Iterator[Batch]:
-    for done, run in enumerate(runs, start=1):
-        if not log.head(run.run_id).position:
-            report.added += 1
-            yield Batch(run.run_id, run.records, 0)
-            if run.notes:
-                yield Batch(run.run_id + NOTES, run.notes, 0)
-        if progress is not None:
-            progress(report.path, done)
+class _Writing:
+    """Runs on their way into the log, each file in one transaction."""
+
+    def __init__(self, log: EventLog, progress: Progress | None) -> None:
+        self.log, self.progress = log, progress
+        self._families = Families(log)
+        self._waiting: list[tuple[list[Run], FileReport]] = []
+
+    def add(self, runs: Iterable[Run], report: FileReport, *, patient: bool = False) -> None:
+        """Write the runs of a file; if this is ``patient``, what is begun by a run of another file waits for that."""
+        first = next(runs := iter(runs))
+        if patient and not self._has(first) and self._families.waits(first, report.path):
+            self._waiting.append(([first, *runs], report))
+        else:
+            self._write(chain([first], runs), report)
+
+    def late(self) -> None:
+        """Write what waits: the first whose turn it is, and if it is the turn of none, the first."""
+        while self._waiting:
+            ready = (at for at, (runs, one) in enumerate(self._waiting) if not self._families.waits(runs[0], one.path))
+            runs, report = self._waiting.pop(next(ready, 0))
+            try:
+                self._write(runs, report)
+            except BadInput as error:
+                report.refuse(str(error))
+
+    def _write(self, runs: Iterable[Run], report: FileReport) -> None:
+        self._families.begin()
+        self.log.append_all(self._batches(runs, report))
+        self._families.settle()
+
+    def _has(self, run: Run) -> bool:
+        return self.log.head(run.run_id).position > 0
+
+    def _batches(self, runs: Iterable[Run], report: FileReport) -> Iterator[Batch]:
+        for done, one in enumerate(runs, start=1):
+            if not self._has(one):
+                run = self._families.placed(one, report)
+                report.added += 1
+                yield Batch(run.run_id, run.records, 0)
+                if run.notes:
+                    yield Batch(run.run_id + NOTES, run.notes, 0)
+                yield from self._families.adopted(run)
+            if self.progress is not None:
+                self.progress(report.path, done)

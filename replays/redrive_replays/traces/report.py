@@ -47,6 +47,16 @@ class FileReport:
         for what, times in trace.missing.items():
             self.missing[what] = self.missing.get(what, 0) + times
 
+    def replace_missing(self, what: str, other: str) -> None:
+        """One of what is missing was found, and ``other``, if it is anything, is missing in its place."""
+        self.missing[what] -= 1
+        self.missing[other] = self.missing.get(other, 0) + 1
+        self.missing = {name: times for name, times in self.missing.items() if name and times}
+
+    def refuse(self, problem: str) -> None:
+        """Nothing of the file was taken after all."""
+        self.__init__(self.path, refused=problem)  # type: ignore[misc]
+
     def count(self, event: Event) -> None:
         """One event of a recording more."""
         self.events += type(event) is not AnnotationMade

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from redrive_events import Content, Grade, Input, Json, Terms, Usage, calls_of
 
 SYSTEM = frozenset({"system", "developer"})
 RESULTS = frozenset({"tool", "function"})
 ASSISTANT = "assistant"
+# How a run says of itself that another began it, and of another that it began it: the remark `SPAWNED`.
+ELSEWHERE: Final = "the run that began this one (it is in another file)"
+WHICH_CALL: Final = "which call began this run"
+BY_PROMPT: Final = "which call began this run (found by its prompt)"
+SPAWNED: Final = "spawned"
 
 
 class Meta(NamedTuple):

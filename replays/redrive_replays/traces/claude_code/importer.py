@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,16 +23,24 @@ from redrive_replays.traces.claude_code.said import LOCAL, Told, last_words
 from redrive_replays.traces.conversation import retell
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.times import clock_of
-from redrive_replays.traces.trace import ASSISTANT, NO_META, RESULTS, Remark, Said, Trace
+from redrive_replays.traces.trace import (
+    ASSISTANT,
+    BY_PROMPT,
+    ELSEWHERE,
+    NO_META,
+    RESULTS,
+    SPAWNED,
+    WHICH_CALL,
+    Remark,
+    Said,
+    Trace,
+)
 
 NO_PROMPT: Final = "the system prompt and the tools' descriptions (the format does not keep them)"
 NO_TALK: Final = "the conversation (the file holds none)"
 ONLY_LAST: Final = "the conversation before the last words (the file holds only these)"
 LOST: Final = "a message (its line could not be read)"
 TWICE: Final = "lines that stand there twice (taken once)"
-WHICH_CALL: Final = "which call began a sub-agent"
-BY_PROMPT: Final = "which call began a sub-agent (found by its prompt)"
-OTHER_FILE: Final = "the run that began this sub-agent (it is in another file)"
 # What a whole run has in common, by the name it is labelled with.
 _LABELS: Final = {
     **{"sessionId": "session", "session_id": "session", "version": "version", "cwd": "cwd", "gitBranch": "git_branch"},
@@ -39,6 +48,8 @@ _LABELS: Final = {
 }
 LOOKED_AT: Final = 50
 _SPAWNS: Final = frozenset({"Task", "Agent"})
+# How the model is told the name of an agent that it may go on with.
+_NAMED: Final = re.compile(r"^agentId: ([\w@.-]{1,100})", re.MULTILINE)
 
 
 def detect(material: Material) -> bool:
@@ -148,8 +159,17 @@ def _note_agents(run: _Run, line: Line) -> None:
     if isinstance(result, dict) and (agent := text(result.get("agentId"))):
         for block in line.results[:1]:
             run.agents.setdefault(agent, text(block.get("tool_use_id")))
+    for block in line.results:
+        use = run.uses.get(label := text(block.get("tool_use_id")))
+        if use is not None and use.name in _SPAWNS and (told := _NAMED.search(_words(block.get("content")))):
+            run.agents.setdefault(told[1], label)
     if isinstance(data, dict) and data.get("type") == "agent_progress" and (agent := text(data.get("agentId"))):
         run.agents.setdefault(agent, text(line.value.get("parentToolUseID")))
+
+
+def _words(content: Json) -> str:
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return "\n".join(text(part.get("text")) for part in parts if isinstance(part, dict))
 
 
 def _in_order(runs: Sequence[_Run]) -> Iterator[_Run]:
@@ -238,7 +258,7 @@ def _link(run: _Run, session: _Run, known: _Known) -> None:
     """Find the run that began this one, and the call, which begins no other."""
     if run is session:
         if any(line.aside for line in run.group.lines):
-            run.trace.lacks(OTHER_FILE)
+            run.trace.lacks(ELSEWHERE)
         return
     run.above, label, guessed = known.begun(run, session)
     if run.group.rewound:
@@ -266,7 +286,12 @@ def _finished(run: _Run, material: Material) -> Trace:
         ]
     trace.clock = clock_of(told.moments)
     trace.began = next((one.at for one in told.moments if one is not None), None)
-    trace.remarks += (Remark(name, value, None) for name, value in told.first)
+    trace.remarks += (Remark(name, value) for name, value in told.first)
+    trace.remarks += (
+        Remark(SPAWNED, {"agent": agent, "call": run.calls[call]})
+        for agent, call in run.agents.items()
+        if call in run.calls and not run.group.rewound
+    )
     if not told.said and (last := last_words(run.group.lines)) is not None:
         trace.grade = "model-only"
         trace.lacks(ONLY_LAST)

@@ -21,10 +21,11 @@ from redrive_replays.traces.codex.lines import (
 )
 from redrive_replays.traces.codex.said import Told, given
 from redrive_replays.traces.codex.shown import as_item
+from redrive_replays.traces.codex.spawned import spawned
 from redrive_replays.traces.conversation import NO_TIMES, retell
 from redrive_replays.traces.material import Material
 from redrive_replays.traces.times import Moment, clock_of, moment
-from redrive_replays.traces.trace import Remark, Said, Trace
+from redrive_replays.traces.trace import ELSEWHERE, Remark, Said, Trace
 
 NO_PROMPT: Final = "the system prompt and the tools' descriptions (the format does not keep them)"
 NO_TOOLS: Final = "the tools' descriptions (the format does not keep them)"
@@ -32,7 +33,6 @@ NO_TALK: Final = "the conversation (the file holds none)"
 ONLY_SHOWN: Final = "the items that the model was asked with (only what was shown to a person is there)"
 PRINTED: Final = "what was asked, and where one reply ends (only what was printed is there)"
 LOST: Final = "a message (its line could not be read)"
-OTHER_FILE: Final = "the session that began this one (it is in another file)"
 _LABELS: Final = {
     **{"id": "session", "session_id": "session", "cwd": "cwd", "originator": "originator", "cli_version": "version"},
     **{"model_provider": "provider", "forked_from_id": "forked_from", "parent_thread_id": "parent_session"},
@@ -121,6 +121,7 @@ def _runs(lines: Sequence[Line], entries: Iterator[int], material: Material) -> 
     trace.clock = clock_of(moments)
     trace.began = next((one.at for one in moments if one is not None), None)
     trace.remarks += (Remark(name, value) for name, value in told.first)
+    trace.remarks += spawned(told.said[inherited:])
     _grade(trace, told, lines, material, only_shown=only_shown)
     if not told.said:
         yield trace
@@ -141,19 +142,20 @@ def _meta(lines: Sequence[Line], trace: Trace) -> Moment | None:
     """What the head of a session says of it; when it began, if it goes on from another."""
     heads = [line.value for line in lines if line.kind in {"session_meta", "thread.started", "session.created"}]
     head: Mapping[str, Json] = heads[0] if heads else {}
-    spawned = _spawned(head)
+    above = _spawned(head)
     for key, name in _LABELS.items():
-        if value := text(head.get(key)) or text(spawned.get(key)):
+        if value := text(head.get(key)) or text(above.get(key)):
             trace.labels.setdefault(name, value)
     git = head.get("git")
     if isinstance(git, dict):
         trace.labels |= {f"git_{key}": value for key, value in git.items() if isinstance(value, str) and value}
     if isinstance(source := head.get("source"), str):
         trace.labels["source"] = source
-    trace.agent = text(spawned.get("agent_role")) or _role(head)
-    if spawned or trace.agent or head.get("parent_thread_id"):
-        trace.lacks(OTHER_FILE)
-    return moment(head.get("timestamp")) if head.get("forked_from_id") or spawned else None
+    trace.agent = text(above.get("agent_role")) or _role(head)
+    if above or trace.agent or head.get("parent_thread_id"):
+        trace.lacks(ELSEWHERE)
+        trace.labels["agent_id"] = _id(head)
+    return moment(head.get("timestamp")) if head.get("forked_from_id") or above else None
 
 
 def _before(line: Line, began: Moment) -> bool:
