@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from redrive_events import Content, Json, ModelReplied, Text, ToolUse, canonical
 from redrive_projections import Message
+
+Trouble: TypeAlias = Literal["timeout", "rate_limited", "refused", "broken", "unavailable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +29,15 @@ class ModelRequest:
 
 
 class ModelTrouble(Exception):
-    """A model gave no answer; only the class of the failure is recorded."""
+    """A model gave no answer. What is recorded is this, and no words of a provider's.
 
-    def __init__(
-        self,
-        kind: Literal["timeout", "rate_limited", "refused", "broken", "unavailable"],
-        *,
-        retryable: bool = False,
-    ) -> None:
+    ``retryable`` says that asking again may help, ``retry_after_ms`` how long to wait before that, if the provider said
+    so, and ``status`` is that of its HTTP response, 0 where there was none.
+    """
+
+    def __init__(self, kind: Trouble, *, retryable: bool = False, retry_after_ms: int | None = None, status: int = 0):
         super().__init__(kind)
-        self.kind, self.retryable = kind, retryable
+        self.kind, self.retryable, self.retry_after_ms, self.status = kind, retryable, retry_after_ms, status
 
 
 class Model(Protocol):
@@ -48,6 +50,29 @@ class Model(Protocol):
             ModelTrouble: there is none.
         """
         ...
+
+
+@runtime_checkable
+class Connects(Protocol):
+    """A model that is asked over connections, which are opened for a run and closed behind it."""
+
+    def connect(self) -> AbstractAsyncContextManager[Model]:
+        """The model, connected.
+
+        Raises:
+            BadInput: there is no such model, or what it takes to ask it is not there.
+        """
+        ...
+
+
+@asynccontextmanager
+async def connected(model: Model) -> AsyncIterator[Model]:
+    """``model`` ready to be asked: connected where it has to be, for as long as the context lasts."""
+    if isinstance(model, Connects):
+        async with model.connect() as ready:
+            yield ready
+    else:
+        yield model
 
 
 def use(tool: str, /, **arguments: Json) -> ToolUse:
