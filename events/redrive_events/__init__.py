@@ -33,6 +33,7 @@ from redrive_events.details import (
     ProposedCall,
     Reading,
     Source,
+    Spent,
     Tried,
     Usage,
 )
@@ -211,6 +212,7 @@ __all__ = [
     "Rung",
     "SignalsHeard",
     "Source",
+    "Spent",
     "SqliteLog",
     "StagnationTerms",
     "StaleAppend",

@@ -43,6 +43,14 @@ class Usage(Data, frozen=True):
     reasoning: int = 0
 
 
+class Spent(Data, frozen=True):
+    """What a child run has used up: it counts in the budget of the run that began it, and is paid for in its own."""
+
+    tokens: int = 0
+    tool_calls: int = 0
+    cost_micros: int = 0
+
+
 class ProposedCall(Data, frozen=True):
     """A call that the model wants: its arguments are those of block ``block`` of the reply, or stand here."""
 

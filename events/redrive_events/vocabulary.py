@@ -15,6 +15,7 @@ from redrive_events.details import (
     ProposedCall,
     Reading,
     Source,
+    Spent,
     Usage,
 )
 from redrive_events.terms import Dimension, Failure, Rung, Terms
@@ -156,27 +157,32 @@ class ReconcileAsked(_Event, frozen=True, tag="reconcile_asked"):
 
 
 class ModelReplied(_Event, frozen=True, tag="model_replied"):
-    """The model answered; ``content`` is as the provider sent it."""
+    """The model answered; ``content`` is as the provider sent it, the cost None where nobody knows it."""
 
     content: Content
     finish: str = ""
     model: str = ""
     response_id: str = ""
     usage: Usage | None = None
-    cost_micros: int = 0
+    cost_micros: int | None = None
 
 
 class ModelFailed(_Event, frozen=True, tag="model_failed"):
-    """The model gave no answer: of which class the failure is, and whether asking again may help."""
+    """The model gave no answer: of which class the failure is, and whether asking again may help.
+
+    ``retry_after_ms`` is how long the provider wants to be left alone, ``status`` that of its HTTP response, if any.
+    """
 
     kind: Literal["timeout", "rate_limited", "refused", "broken", "cancelled", "unavailable"]
     retryable: bool = False
+    retry_after_ms: int | None = None
+    status: int = 0
 
 
 class ObservationReceived(_Event, frozen=True, tag="observation_received"):
     """What came of a call. Content is untrusted data; None says nothing at all to the model.
 
-    ``size_bytes`` is the size before ``cut`` bytes were left out.
+    ``size_bytes`` is the size before ``cut`` bytes were left out; ``spent`` is what a child run used up.
     """
 
     call: int
@@ -186,6 +192,7 @@ class ObservationReceived(_Event, frozen=True, tag="observation_received"):
     size_bytes: int = 0
     cut: int = 0
     source: str = ""
+    spent: Spent | None = None
 
 
 class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
@@ -204,7 +211,8 @@ class DecisionMade(_Event, frozen=True, tag="decision_made"):
     """The reply was read as a decision. The answer of a ``finish`` is the reply's text where ``answer`` is empty.
 
     ``dropped`` names what the reply said behind its decision, which nobody acted on. An ``unable`` finish says that it
-    cannot be done; ``calls`` of anything but a ``call`` is the one call by which the model said so.
+    cannot be done; ``calls`` of anything but a ``call`` is the one call by which the model said so. With a ``step`` it
+    is no reply's decision but that step of the plan or workflow.
     """
 
     kind: Literal["call", "finish", "ask", "escalate", "plan"]
@@ -213,6 +221,7 @@ class DecisionMade(_Event, frozen=True, tag="decision_made"):
     answer: str = ""
     dropped: tuple[str, ...] = ()
     unable: bool = False
+    step: int = 0
 
 
 class ReplyRefused(_Event, frozen=True, tag="reply_refused"):
