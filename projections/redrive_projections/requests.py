@@ -47,14 +47,14 @@ def rebuilt(records: Iterable[Record], position: int) -> Asked:
         CannotReplay: a worker with other tools than those the log holds had asked it.
         BrokenChain: it is not the request that was asked.
     """
+    others = list[str]()
     for asked, event, state in _asked(records):
         if asked.position == position:
             if asked.digest != event.request:
                 raise _unlike(state, position)
             return asked
-        if asked.position > position:
-            break
-    raise BadInput(f"at event {position} no model was asked")
+        others.append(str(asked.position))
+    raise BadInput(f"at event {position} no model was asked, but at {', '.join(others) or 'none'}")
 
 
 def _asked(records: Iterable[Record]) -> Iterator[tuple[Asked, ModelAsked, RunState]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,18 @@ from rich.text import Text as Styled
 from syrupy.assertion import SnapshotAssertion
 
 from redrive.terminal import say
-from redrive_events import LeaseGranted, ModelReplied, Record, RunStarted, SqliteLog, Terms, Text, Thinking
+from redrive_events import (
+    LeaseGranted,
+    ModelAsked,
+    ModelReplied,
+    Record,
+    RunStarted,
+    SqliteLog,
+    Terms,
+    Text,
+    Thinking,
+    canonical,
+)
 from redrive_projections import harmless
 from tests.cli.conftest import Redrive
 
@@ -42,6 +54,35 @@ def test_an_imported_run_has_no_times(redrive: Redrive, incident: str, snapshot:
 def test_the_state_after_an_event(redrive: Redrive, refund: str, snapshot: SnapshotAssertion, position: int) -> None:
     """What was known, open, used up and said at that moment."""
     assert redrive("show", refund, "--at", str(position)) == snapshot
+
+
+def test_what_the_model_was_asked(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
+    """Every word of one request, rebuilt from the log."""
+    assert redrive("show", refund, "--request", "20") == snapshot
+
+
+def test_a_request_for_a_program_is_the_request_itself(redrive: Redrive, refund: str) -> None:
+    """To the byte: what was recorded of it is the digest of just this."""
+    shown = redrive("show", refund, "--request", "20", "--json", "--thoughts").out
+    request = json.loads(shown)
+    said = [hashlib.sha256(canonical(message)).digest() for message in request.pop("messages")]
+    log = SqliteLog("redrive.db")
+    asked = list(log.read(refund))[19].event
+    log.close()
+    assert isinstance(asked, ModelAsked)
+    assert hashlib.sha256(b"".join([*said, canonical(request)])).hexdigest() == asked.request
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--request", "12"), "at event 12 no model was asked, but at 3, 11, 20"),
+        (("--request", "3", "--at", "3"), "--at and --request: it shows a state or a request; give one of the two"),
+    ],
+)
+def test_what_is_no_request_is_told(redrive: Redrive, refund: str, options: tuple[str, ...], problem: str) -> None:
+    """And where there are some."""
+    assert redrive("show", refund, *options) == (2, "", f"redrive: {problem}\n")
 
 
 def test_the_state_for_a_program(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:

@@ -94,7 +94,7 @@ def test_where_no_model_was_asked_nothing_is_rebuilt() -> None:
     """Before, between, and behind the last."""
     records = told(STARTED, LEASE, ASKED, (REPLY, 3))
     for position in (0, 2, 4, 5):
-        with pytest.raises(BadInput, match=f"^at event {position} no model was asked$"):
+        with pytest.raises(BadInput, match=f"^at event {position} no model was asked, but at 3$"):
             rebuilt(records, position)
 
 

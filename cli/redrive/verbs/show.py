@@ -1,4 +1,4 @@
-"""Show what happened in a run, or its state after one event."""
+"""Show what happened in a run, its state after one event, or what its model was asked."""
 
 from __future__ import annotations
 
@@ -9,31 +9,43 @@ import msgspec
 import typer
 from rich.text import Text
 
+from redrive.asked import asked_data, asked_told
 from redrive.chosen import Choice
 from redrive.moments import spelled
 from redrive.options import LOG, JsonOption, LogOption, RunArgument
 from redrive.state import plain, state_data, state_told
 from redrive.terminal import columns, say, say_json, warn
 from redrive_events import AnnotationMade, BadInput, Json, Record, canonical
-from redrive_projections import RunState, fold, one_line, status, timeline
+from redrive_projections import RunState, fold, one_line, rebuilt, status, timeline
 
 
 def show(
     run: RunArgument,
     at: Annotated[int | None, typer.Option("--at", metavar="N", min=1, help="The state after event N.")] = None,
+    request: Annotated[
+        int | None, typer.Option("--request", metavar="N", min=1, help="What the model was asked at event N.")
+    ] = None,
     thoughts: Annotated[bool, typer.Option("--thoughts", help="With what the model thought.")] = False,
     log: LogOption = LOG,
     as_json: JsonOption = False,
 ) -> int:
     """Show what happened in a run: what was asked, and one line for each event.
 
-    With --at it is the state after that event instead: what was known, open, used up and said.
+    With --at it is the state after that event instead: what was known, open, used up and said. With --request it is
+    all that the model was given at that event, every word, rebuilt from the log and held against its digest.
     """
+    if at is not None and request is not None:
+        raise BadInput("it shows a state or a request; give one of the two", place="--at and --request")
     with Choice(log) as choice:
         chosen = choice.one(run)
         recording, remarks = chosen.recording(), chosen.remarks()
         held = at is None and chosen.log.holder(chosen.run_id) is not None
     records = recording.records
+    if request is not None:
+        asked = rebuilt(records, request)
+        lines = asked_told(asked, chosen.run_id, thoughts=thoughts)
+        say_json(asked_data(asked, thoughts=thoughts)) if as_json else say(*lines, whole=True)
+        return 0
     if at is not None and at > len(records):
         raise BadInput(f"it has no event {at}; the last one is {len(records)}", place=f"run {chosen.run_id}")
     state = fold(records[:at])
