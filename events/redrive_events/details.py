@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from redrive_events.content import Data, Json
 
+Status: TypeAlias = Literal["succeeded", "failed", "blocked", "exhausted", "escalated", "cancelled", "finished"]
 Grade: TypeAlias = Literal["full", "model-only", "verdicts-only", "view-only"]
 
 
@@ -43,9 +44,13 @@ class Usage(Data, frozen=True):
     reasoning: int = 0
 
 
-class Spent(Data, frozen=True):
-    """What a child run has used up: it counts in the budget of the run that began it, and is paid for in its own."""
+class Returned(Data, frozen=True):
+    """What a child run came back with; what it used up counts in its parent's budget, and is paid for in its own log."""
 
+    status: Status
+    reason: str = ""
+    answer: str = ""
+    facts: dict[str, Json] = {}
     tokens: int = 0
     tool_calls: int = 0
     cost_micros: int = 0

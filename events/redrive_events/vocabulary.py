@@ -14,13 +14,13 @@ from redrive_events.details import (
     Part,
     ProposedCall,
     Reading,
+    Returned,
     Source,
-    Spent,
+    Status,
     Usage,
 )
 from redrive_events.terms import Dimension, Failure, Rung, Terms
 
-Status: TypeAlias = Literal["succeeded", "failed", "blocked", "exhausted", "escalated", "cancelled", "finished"]
 # An unknown effect is treated like a write: nobody may assume that nothing happened. A ``run`` is a child run.
 Effect: TypeAlias = Literal["read", "write", "unknown", "run"]
 Verdict: TypeAlias = Literal["allow", "deny"]
@@ -182,7 +182,7 @@ class ModelFailed(_Event, frozen=True, tag="model_failed"):
 class ObservationReceived(_Event, frozen=True, tag="observation_received"):
     """What came of a call. Content is untrusted data; None says nothing at all to the model.
 
-    ``size_bytes`` is the size before ``cut`` bytes were left out; ``spent`` is what a child run used up.
+    ``size_bytes`` is the size before ``cut`` bytes were left out; ``returned`` is what a child run came back with.
     """
 
     call: int
@@ -192,7 +192,7 @@ class ObservationReceived(_Event, frozen=True, tag="observation_received"):
     size_bytes: int = 0
     cut: int = 0
     source: str = ""
-    spent: Spent | None = None
+    returned: Returned | None = None
 
 
 class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
