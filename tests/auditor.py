@@ -507,7 +507,7 @@ class Spending:
             "steps": len(replies),
             "tokens": sum(one.input + one.cache_read + one.cache_write + one.output for one in usages),
             "tool_calls": len({event.call for event in events if isinstance(event, ToolCalled)}),
-            "cost_micros": sum(one.cost_micros for one in replies),
+            "cost_micros": sum(one.cost_micros or 0 for one in replies),
             "wall_us": self._wall() // timedelta(microseconds=1),
             "unreadable": _in_a_row(events, ReplyRefused, DecisionMade),
             "model_failed": _in_a_row(events, ModelFailed, ModelReplied),

@@ -10,14 +10,14 @@ import anyio
 
 from redrive_engine.agent import Agent, Run
 from redrive_engine.contract import ANY, Contract
-from redrive_engine.live.world import Patience
+from redrive_engine.live import Patience
 from redrive_engine.models import ModelRequest, reply, use
 from redrive_engine.tools import Call, Landed, NotLanded, tool
 from redrive_engine.verifiers import Facts, Refused, verifier
 from redrive_events import EventLog, ModelReplied, Record
 
 # Impatient only where nothing but another worker waits: a test on a busy machine must not run out of time.
-QUICK = Patience(model_s=10.0, grace_s=10.0, lease_s=0.3, look_s=0.01)
+QUICK = Patience(model_s=10.0, grace_s=10.0, lease_s=0.3, look_s=0.01, pause_s=0.01)
 
 Meanwhile: TypeAlias = Callable[[str, Call], Awaitable[None]]
 

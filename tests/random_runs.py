@@ -262,7 +262,7 @@ class RandomWorld:
     def _calls(self) -> ModelReplied:
         calls = [self._call() for _ in range(self.chance.of([1, 1, 2, 3]))]
         usage = self.chance.of([Usage(input=10, cache_read=2, output=3), Usage(output=7), None])
-        return reply(self.chance.of(["", "Let me see."]), *calls, usage=usage, cost_micros=self.chance.of([0, 9]))
+        return reply(self.chance.of(["", "Let me see."]), *calls, usage=usage, cost_micros=self.chance.of([None, 9]))
 
     def _call(self) -> ToolUse:
         tool = self.chance.of(["price_of", "price_of", "count", "count", "pay", "pay", "pay", "poke", "ghost"])

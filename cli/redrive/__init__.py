@@ -36,14 +36,28 @@ if TYPE_CHECKING:
         tool,
         verifier,
     )
-    from redrive_engine.models import Model, ModelRequest, ModelTrouble, ScriptedModel, reply, use
+    from redrive_engine.loopback import Fault, Loopback
+    from redrive_engine.models import (
+        Model,
+        ModelRequest,
+        ModelTrouble,
+        Prices,
+        ProviderModel,
+        ScriptedModel,
+        reply,
+        use,
+    )
     from redrive_engine.policy import Policy, Question, RulesPolicy, Ruling
     from redrive_events import BadInput, MemoryLog, ModelReplied, RedriveError, SqliteLog, ToolUse, Usage
     from redrive_replays import Report, replay
 
 # Where a name comes from if not from the engine itself.
 _DOORS = {
-    "redrive_engine.models": ("Model", "ModelRequest", "ModelTrouble", "ScriptedModel", "reply", "use"),
+    "redrive_engine.loopback": ("Fault", "Loopback"),
+    "redrive_engine.models": (
+        *("Model", "ModelRequest", "ModelTrouble", "Prices", "ProviderModel", "ScriptedModel"),
+        *("reply", "use"),
+    ),
     "redrive_engine.policy": ("Policy", "Question", "RulesPolicy", "Ruling"),
     "redrive_events": ("BadInput", "MemoryLog", "ModelReplied", "RedriveError", "SqliteLog", "ToolUse", "Usage"),
     "redrive_replays": ("Report", "replay"),
@@ -59,8 +73,10 @@ __all__ = [
     "Contract",
     "Facts",
     "FailureQuotas",
+    "Fault",
     "Guards",
     "Landed",
+    "Loopback",
     "MemoryLog",
     "Model",
     "ModelReplied",
@@ -71,6 +87,8 @@ __all__ = [
     "Patience",
     "Plan",
     "Policy",
+    "Prices",
+    "ProviderModel",
     "Question",
     "RedriveError",
     "Refused",

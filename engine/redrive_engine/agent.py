@@ -13,10 +13,8 @@ import anyio
 
 from redrive_engine.contract import Contract, check_contract
 from redrive_engine.drive import drive
-from redrive_engine.live import LiveWorld
-from redrive_engine.live.surroundings import Surroundings
-from redrive_engine.live.world import Patience
-from redrive_engine.models import Model
+from redrive_engine.live import LiveWorld, Patience, Surroundings
+from redrive_engine.models import Model, Prices, connected, metered
 from redrive_engine.policy import Policy, RulesPolicy
 from redrive_engine.program import RULES, Program
 from redrive_engine.tools import Tool
@@ -61,12 +59,16 @@ class Settings(TypedDict, total=False):
     log: EventLog | Path | str
     run_id: str
     labels: Mapping[str, str] | None
+    model: Model | None
+    prices: Prices | Path | None
     patience: Patience | None
     surroundings: Surroundings | None
 
 
 class Agent:
     """Contract, tools, verifiers, policy and model; `program` is the pure half, which a replay needs alone.
+
+    ``prices`` is the table by which the model's replies are given their cost.
 
     Raises:
         BadInput: the contract names a tool or a fact that does not exist.
@@ -82,13 +84,14 @@ class Agent:
         verifiers: Sequence[Verifier] = (),
         policy: Policy | Path | None = None,
         model: Model,
+        prices: Prices | Path | None = None,
         prompt: str = "",
     ) -> None:
         self.name, self.version, self.contract, self.model = name, version, contract, model
         self.tools = {tool.declaration.name: tool for tool in tools}
         self.verifiers = tuple(verifiers)
         self.policy = RulesPolicy.from_toml(policy) if isinstance(policy, Path) else policy
-        self.prompt = prompt
+        self.prices, self.prompt = prices, prompt
         commits = {key for verifier in verifiers for key in verifier.commits}
         check_contract(contract.terms(), tools=self.tools, commits=commits)
 
@@ -118,25 +121,32 @@ class Agent:
         log: EventLog | Path | str = "redrive.db",
         run_id: str = "",
         labels: Mapping[str, str] | None = None,
+        model: Model | None = None,
+        prices: Prices | Path | None = None,
         patience: Patience | None = None,
         surroundings: Surroundings | None = None,
     ) -> Run:
         """Begin a run, or go on with the one that has this id, until it ends.
 
+        ``model`` answers in place of the agent's own, ``prices`` say what it costs.
+
         Raises:
-            BadInput: the id is taken by a run that was asked for otherwise, or may not be an id.
+            BadInput: the id is taken by a run that was asked for otherwise, or may not be an id; the model cannot be
+                asked, or nobody knows what it costs where the contract limits that.
             LeaseHeld: another worker drives the run.
         """
-        opened = SqliteLog(Path(log)) if isinstance(log, str | Path) else log
         around = surroundings or Surroundings()
         run_id = check_run_id(run_id or around.mint()[:10])
         started = self._started(goal, around, principal=principal, tenant=tenant, labels=dict(labels or {}))
-        self._begin(opened, run_id, started, at=around.now())
-        world = LiveWorld(
-            self.program, log=opened, tools=self.tools, model=self.model, patience=patience, clock=around.now
-        )
-        async with world:
-            state = await drive(run_id, log=opened, world=world, program=self.program, worker=around.worker())
+        priced = metered(model or self.model, prices or self.prices, self.program.terms)
+        async with connected(priced) as ready:  # first of all, so that nothing is begun that nobody can answer
+            opened = SqliteLog(Path(log)) if isinstance(log, str | Path) else log
+            self._begin(opened, run_id, started, at=around.now())
+            world = LiveWorld(
+                self.program, log=opened, tools=self.tools, model=ready, patience=patience, clock=around.now
+            )
+            async with world:
+                state = await drive(run_id, log=opened, world=world, program=self.program, worker=around.worker())
         return Run(run_id, opened, state)
 
     def _started(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
-from redrive_events import Input, Limits, PersonAsked, Request, RunStarted
+from redrive_events import Input, Limits, ModelFailed, PersonAsked, Request, RunStarted
 from redrive_projections import Call, Message, RunState, left
 
 
@@ -21,7 +21,10 @@ class Happened(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What a run waits for: its open requests by position, the words of the model request, and until when."""
+    """What a run waits for: its open requests by position, the words of the model request, and until when.
+
+    ``failures`` is how often in a row the model gave no answer, ``failure`` the last of them.
+    """
 
     run_id: str
     position: int
@@ -35,6 +38,8 @@ class Waiting:
     unheard: bool
     stopping: bool
     deadline: datetime | None
+    failures: int = 0
+    failure: ModelFailed | None = None
 
 
 class World(Protocol):
@@ -69,6 +74,8 @@ def waiting_of(state: RunState, budget: Limits) -> Waiting:
         unheard=bool(state.unheard),
         stopping=state.stop is not None,
         deadline=_deadline(state, budget),
+        failures=state.model_failed,
+        failure=state.failure,
     )
 
 

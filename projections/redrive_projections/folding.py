@@ -159,8 +159,8 @@ def _said(state: RunState, positions: set[int]) -> dict[int, deque[Message]]:
 
 def _replied(state: RunState, event: ModelReplied, position: int) -> None:
     state.steps += 1
-    state.model_failed = 0
-    state.cost_micros += event.cost_micros
+    state.model_failed, state.failure = 0, None
+    state.cost_micros += event.cost_micros or 0
     if event.usage is not None:
         usage = event.usage
         state.tokens += usage.input + usage.cache_read + usage.cache_write + usage.output
@@ -169,6 +169,7 @@ def _replied(state: RunState, event: ModelReplied, position: int) -> None:
 
 def _model_failed(state: RunState, event: ModelFailed, position: int) -> None:
     state.model_failed += 1
+    state.failure = event
 
 
 def _decided(state: RunState, event: DecisionMade, position: int) -> None:

@@ -96,6 +96,7 @@ class RunState(msgspec.Struct):
     wall_us: int = 0
     unreadable: int = 0
     model_failed: int = 0
+    failure: ModelFailed | None = None
     quarantined: dict[int, str] = {}
 
     @property

@@ -182,7 +182,10 @@ def _replied(seen: _Seen) -> str:
 
 
 def _model_failed(seen: _Seen) -> str:
-    return f"{seen.event.kind}, {'may pass' if seen.event.retryable else 'for good'}"
+    event = seen.event
+    status = f" ({event.status})" if event.status else ""
+    after = f", again after {event.retry_after_ms:,} ms" if event.retry_after_ms is not None else ""
+    return f"{event.kind}{status}, {'may pass' if event.retryable else 'for good'}{after}"
 
 
 def _observed(seen: _Seen) -> str:

@@ -18,7 +18,7 @@ import pytest
 from redrive_engine.agent import Agent
 from redrive_engine.contract import Contract
 from redrive_engine.drive import lease_of, write
-from redrive_engine.live.world import Patience
+from redrive_engine.live import Patience
 from redrive_engine.models import ModelRequest, ModelTrouble, ScriptedModel, reply, use
 from redrive_engine.signals import cancel, say
 from redrive_engine.tools import Call, Landed, NotLanded, tool
@@ -233,7 +233,7 @@ def test_a_model_that_takes_too_long_is_asked_again() -> None:
             await anyio.sleep_forever()
 
     desk.asked = first_hangs
-    assert desk.run(log, patience=Patience(model_s=0.3, look_s=0.01)).status == "finished"
+    assert desk.run(log, patience=Patience(model_s=0.3, look_s=0.01, pause_s=0.01)).status == "finished"
     assert events(log, ModelFailed) == [ModelFailed(kind="timeout", retryable=True)]
     assert [request.turn for request in desk.requests] == [1, 1]
 

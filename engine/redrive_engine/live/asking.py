@@ -75,7 +75,12 @@ async def _ask_model(request: ModelAsked, waiting: Waiting, program: Program, mo
     try:
         return _recordable(await model.ask(question))
     except ModelTrouble as trouble:
-        return ModelFailed(kind=trouble.kind, retryable=trouble.retryable)
+        return ModelFailed(
+            kind=trouble.kind,
+            retryable=trouble.retryable,
+            retry_after_ms=trouble.retry_after_ms,
+            status=trouble.status,
+        )
 
 
 def _recordable(reply: ModelReplied) -> ModelReplied:

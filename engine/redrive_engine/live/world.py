@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 
 from redrive_engine.drive import lease_of
 from redrive_engine.live.asking import UNSETTLED, ask
+from redrive_engine.live.pausing import Patience, pause_of
 from redrive_engine.live.surroundings import now
 from redrive_engine.models import Model
 from redrive_engine.program import Program
@@ -36,16 +37,6 @@ from redrive_events import (
     ToolCalled,
 )
 from redrive_projections import RunState, fold
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long the world waits, in seconds: for a model, for what is open when a run ends, between looks at the log."""
-
-    model_s: float = 120.0
-    grace_s: float = 5.0
-    lease_s: float = 5.0
-    look_s: float = 0.05
 
 
 @dataclass
@@ -174,22 +165,25 @@ class LiveWorld:
             self._hold(waiting.run_id, waiting.worker)
             if self._moved_on(waiting):
                 return False
-        flight = _Flight(request, anyio.CancelScope(), self._due(request))
+        pause_s = pause_of(request, waiting, self._patience)
+        flight = _Flight(request, anyio.CancelScope(), self._due(request, pause_s))
         self._flights[position] = flight
-        self._group.start_soon(self._fly, position, flight, waiting)
+        self._group.start_soon(self._fly, position, flight, waiting, pause_s)
         return True
 
-    async def _fly(self, position: int, flight: _Flight, waiting: Waiting) -> None:
+    async def _fly(self, position: int, flight: _Flight, waiting: Waiting, pause_s: float) -> None:
         with flight.scope:
+            if pause_s:
+                await anyio.sleep(pause_s)
             answer = await ask(flight.request, waiting, self._program, self._tools, self._model, self._running)
             if self._flights.get(position) is flight:  # else it was given up, and comes too late
                 self._answers[position] = answer
                 self._landed.set()
 
-    def _due(self, request: Request) -> datetime | None:
+    def _due(self, request: Request, pause_s: float) -> datetime | None:
         match request:
             case ModelAsked():
-                return now() + timedelta(seconds=self._patience.model_s)
+                return now() + timedelta(seconds=pause_s + self._patience.model_s)
             case ToolCalled(timeout_ms=int() as limit):
                 return now() + timedelta(milliseconds=limit)
             case ReconcileAsked():
