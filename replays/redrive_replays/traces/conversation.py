@@ -187,7 +187,7 @@ class _Telling:
             model=meta.model,
             response_id=meta.response_id,
             usage=meta.usage,
-            cost_micros=meta.cost_micros,
+            cost_micros=meta.cost_micros or None,  # a trace that says 0 says that it did not count
         )
         self.happens(event, reply)
         calls = {next(self.numbers): call for _, call in calls_of(reply.content)}
