@@ -7,74 +7,21 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from sqlite3 import connect
+from typing import TypeVar
 
-from redrive_events.errors import BadInput, LogUnusable, NewerFormat, RedriveError
+from redrive_events.errors import BadInput, LogUnusable, NewerFormat
+from redrive_events.stores.durability import Durability
+from redrive_events.stores.layout import APPLICATION, FORMAT_VERSION, SCHEMA, blank, number
+from redrive_events.stores.troubles import told
+from redrive_events.stores.writer import Writer, insist
 
-APPLICATION = 0x52647276  # "Rdrv"
-FORMAT_VERSION = 0
+T = TypeVar("T")
+
 CACHE_KIB = 32_768
-TURN_S = 0.005
-
-# An event's id is its run and its position in one number: a run's events lie side by side, and are unique by that.
-# `appends` is the one order over all runs: an offset counts events, and a row is the offset and the id of the last
-# of `count` events of one run that were written together.
-SCHEMA = (
-    """CREATE TABLE runs (
-        run INTEGER PRIMARY KEY,
-        run_id TEXT NOT NULL UNIQUE,
-        position INTEGER NOT NULL,
-        digest BLOB NOT NULL,
-        at TEXT NOT NULL
-    )""",
-    """CREATE TABLE events (
-        id INTEGER PRIMARY KEY,
-        digest BLOB NOT NULL,
-        line BLOB NOT NULL,
-        run INTEGER NOT NULL AS (id >> 32) VIRTUAL,
-        position INTEGER NOT NULL AS (id & 0xFFFFFFFF) VIRTUAL
-    )""",
-    """CREATE TABLE appends (
-        last_offset INTEGER PRIMARY KEY,
-        last_id INTEGER NOT NULL,
-        count INTEGER NOT NULL
-    )""",
-    """CREATE TABLE leases (
-        run_id TEXT PRIMARY KEY,
-        worker TEXT NOT NULL,
-        until_us INTEGER NOT NULL
-    )""",
-    *(
-        f"""CREATE TRIGGER {table}_refuse_{verb} BEFORE {verb.upper()} ON {table}
-        BEGIN SELECT raise(ABORT, 'the log is append-only'); END"""
-        for table, verb in [
-            ("events", "update"),
-            ("events", "delete"),
-            ("appends", "update"),
-            ("appends", "delete"),
-            ("runs", "delete"),
-        ]
-    ),
-    """CREATE TRIGGER runs_only_grow BEFORE UPDATE ON runs
-        WHEN new.position < old.position OR new.run_id <> old.run_id OR new.run <> old.run
-        BEGIN SELECT raise(ABORT, 'the log is append-only'); END""",
-    f"PRAGMA application_id = {APPLICATION}",
-    f"PRAGMA user_version = {FORMAT_VERSION}",
-)
-
-REASONS = {
-    sqlite3.SQLITE_BUSY: "others keep it locked; try again later",
-    sqlite3.SQLITE_LOCKED: "others keep it locked; try again later",
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_READONLY: "it may not be written",
-    sqlite3.SQLITE_PERM: "it may not be opened",
-    sqlite3.SQLITE_CANTOPEN: "it may not be opened",
-    sqlite3.SQLITE_CORRUPT: "it is damaged",
-    sqlite3.SQLITE_IOERR: "the disk failed to read or write it",
-}
 
 EFFECTIVE = os.access in os.supports_effective_ids
 
@@ -84,7 +31,7 @@ _making = threading.Lock()
 
 
 class Connections:
-    """The connections to one log, each lent to one thread at a time.
+    """The connections to one log: one that writes, and others that are lent to a thread each.
 
     Raises:
         BadInput: the file is not there but must be, or is not a Redrive log.
@@ -92,10 +39,12 @@ class Connections:
         LogUnusable: it cannot be opened, read or written.
     """
 
-    def __init__(self, path: Path, *, must_exist: bool, busy_s: float) -> None:
+    def __init__(self, path: Path, *, must_exist: bool, busy_s: float, durability: Durability) -> None:
         self._path, self._busy_s = path, busy_s
+        self._wal = Path(os.path.realpath(path) + "-wal")
         self._process = os.getpid()
         self._idle: deque[sqlite3.Connection] = deque()
+        self._writer = Writer(path, self._wal, lambda: self._open(busy_s=0), busy_s=busy_s, durability=durability)
         self._closed = False
         with _making:
             if not must_exist:
@@ -110,59 +59,48 @@ class Connections:
                 raise
 
     @contextmanager
-    def lent(self, *, writing: bool = False) -> Iterator[sqlite3.Connection]:
-        """A connection for the time being; SQLite's own troubles come out as one of ours.
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection for the time being; SQLite's own troubles come out as one of ours."""
+        self.check()
+        db = None
+        try:
+            try:
+                db = self._idle.pop()
+            except IndexError:
+                db = self._open(busy_s=self._busy_s)
+            yield db
+        except sqlite3.Error as error:
+            raise told(error, self._path) from error
+        finally:
+            if db is not None:
+                self._idle.append(db)
+                if self._closed:
+                    self.close()
 
-        With ``writing`` it is in a transaction in which nobody else writes: durable at the end, undone by an exception.
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do ``work`` in a transaction, see `Writer.write`."""
+        self.check()
+        return self._writer.write(work)
+
+    def check(self) -> None:
+        """Go on only if this may still be used.
+
+        Raises:
+            LogUnusable: it was closed, or is another process'.
         """
         if self._closed:
             raise LogUnusable(str(self._path), "it was closed")
         if os.getpid() != self._process:
             raise LogUnusable(str(self._path), "it was opened before a fork; each process opens it anew")
-        db = None
-        try:
-            db = self._taken()
-            if writing:
-                db.execute("BEGIN IMMEDIATE")
-            yield db
-            if writing:
-                db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise self._told(error) from error
-        finally:
-            if db is not None:
-                self._given_back(db)
 
     def close(self) -> None:
-        """Close all connections; one that is lent is closed when it comes back."""
+        """Close all connections; one that is in use is closed when it comes back."""
         self._closed = True
         if os.getpid() == self._process:
+            self._writer.close()
             with suppress(IndexError):
                 while True:
                     self._idle.pop().close()
-
-    def _taken(self) -> sqlite3.Connection:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._open()
-
-    def _given_back(self, db: sqlite3.Connection) -> None:
-        if db.in_transaction:
-            try:
-                db.execute("ROLLBACK")
-            except sqlite3.Error:
-                db.close()
-                return
-        self._idle.append(db)
-        if self._closed:
-            self.close()
-
-    def _told(self, error: sqlite3.Error) -> RedriveError:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code == sqlite3.SQLITE_NOTADB:
-            return BadInput("not a Redrive log", place=str(self._path))
-        return LogUnusable(str(self._path), REASONS.get(code) or f"it cannot be used ({error})")
 
     def _make_file(self) -> None:
         """Made before SQLite sees it, so that it, and what SQLite puts beside it, is its owner's alone."""
@@ -191,47 +129,31 @@ class Connections:
         except OSError as error:
             raise LogUnusable(str(self._path), (error.strerror or "it cannot be opened").lower()) from error
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, *, busy_s: float) -> sqlite3.Connection:
         # SQLite must write beside a file that it reads; where nobody can, and nobody does, the file stands still.
-        folder, beside = self._path.absolute().parent, self._path.with_name(self._path.name + "-wal")
-        still = not os.access(folder, os.W_OK, effective_ids=EFFECTIVE) and not beside.exists()
+        still = not os.access(self._wal.parent, os.W_OK, effective_ids=EFFECTIVE) and not self._wal.exists()
         # By a name of this module, in whose place a test puts a disk that fails.
         db = connect(
             f"{self._path.absolute().as_uri()}?{'immutable=1' if still else 'mode=rw'}",
             uri=True,
-            timeout=self._busy_s,
+            timeout=busy_s,
             isolation_level=None,
             check_same_thread=False,
         )
-        db.execute("PRAGMA synchronous = FULL")
         db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         return db
 
     def _lay_out(self) -> None:
-        with self.lent() as db:
-            if not _blank(db):
+        with self.reading() as db:
+            if not blank(db):
                 return
-            self._to_wal(db)
-        with self.lent(writing=True) as db:
-            for statement in SCHEMA if _blank(db) else ():
-                db.execute(statement)
-
-    def _to_wal(self, db: sqlite3.Connection) -> None:
-        """WAL stands in the file's header: it cannot be set inside a transaction, and SQLite does not wait its turn."""
-        until = time.monotonic() + self._busy_s
-        while True:
-            try:
-                db.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                    raise
-                time.sleep(TURN_S)
-            else:
-                return
+            # It stands in the file's header: it cannot be set inside a transaction, and SQLite does not wait its turn.
+            insist(lambda: db.execute("PRAGMA journal_mode = WAL"), until=time.monotonic() + self._busy_s)
+        self.write(_make_tables)
 
     def _recognise(self) -> None:
-        with self.lent() as db:
-            application, version = _number(db, "application_id"), _number(db, "user_version")
+        with self.reading() as db:
+            application, version = number(db, "application_id"), number(db, "user_version")
         if application != APPLICATION:
             raise BadInput("not a Redrive log", place=str(self._path))
         if version > FORMAT_VERSION:
@@ -239,11 +161,6 @@ class Connections:
             raise NewerFormat(problem, place=str(self._path))
 
 
-def _blank(db: sqlite3.Connection) -> bool:
-    """Whether nobody has put anything into the file yet."""
-    return _number(db, "application_id") == 0 and _number(db, "schema_version") == 0
-
-
-def _number(db: sqlite3.Connection, pragma: str) -> int:
-    (value,) = db.execute(f"PRAGMA {pragma}").fetchone()
-    return int(value)
+def _make_tables(db: sqlite3.Connection) -> None:
+    for statement in SCHEMA if blank(db) else ():
+        db.execute(statement)

@@ -1,0 +1,98 @@
+"""What one transaction has sealed: rows are gathered, and written in few statements."""
+
+from __future__ import annotations
+
+import sqlite3
+from itertools import chain
+from typing import Any
+
+from redrive_events.log import Batch
+from redrive_events.stores.sealing import UNBEGUN, Sealed, Tip, sealed
+
+BUFFER = 2_048
+ROWS = 64
+
+BEHIND = """
+    FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
+    WHERE run_id = ? ORDER BY id LIMIT ?"""
+RECORDS = "SELECT line" + BEHIND
+
+_TIP = "SELECT run, position, digest, at FROM runs WHERE run_id = ?"
+_INSERT = "INSERT INTO events (id, digest, line) VALUES (?, ?, ?)"
+_INSERT_ROWS = _INSERT + ", (?, ?, ?)" * (ROWS - 1)
+_GROW = """
+    INSERT INTO runs (run, run_id, position, digest, at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (run) DO UPDATE SET position = excluded.position, digest = excluded.digest, at = excluded.at"""
+
+
+class Pending:
+    """The batches of one transaction on ``db``.
+
+    A batch that is refused leaves nothing behind, so that those beside it can still be written.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+        self._tips: dict[str, tuple[int, Tip]] = {}
+        self._grown: set[str] = set()
+        self._events: list[tuple[int, bytes, bytes]] = []
+        self._appends: list[tuple[int, int, int]] = []
+        self._offset = self._number("SELECT max(last_offset) FROM appends")
+        self._runs = self._number("SELECT max(run) FROM runs")
+
+    def put(self, batch: Batch, lines: list[bytes]) -> None:
+        """Seal the batch behind all that was put before.
+
+        Raises:
+            StaleAppend: the run is not where the batch expects it, or other records stand there.
+            ValueError: the time falls.
+        """
+        run_id = batch.run_id
+        run, tip = self._tips.get(run_id) or self._found(run_id)
+        new = sealed(batch, lines, tip, self._stored)
+        if not new.lines:
+            return
+        self._runs = max(self._runs, run)
+        self._tips[run_id] = run, new.tip
+        self._grown.add(run_id)
+        self._gather(run << 32, new)
+        if len(self._events) >= BUFFER:
+            self._write_events()
+
+    def flush(self) -> None:
+        """Write what is left, and the heads of all runs that have grown."""
+        self._write_events()
+        grown = [(run, run_id, *tip) for run_id in self._grown for run, tip in [self._tips[run_id]]]
+        self.db.executemany(_GROW, grown)
+
+    def _number(self, query: str) -> int:
+        (found,) = self.db.execute(query).fetchone()
+        return int(found or 0)
+
+    def _found(self, run_id: str) -> tuple[int, Tip]:
+        """The run's number and end; one that nobody began gets its number when it has something to keep."""
+        row: tuple[Any, ...] | None = self.db.execute(_TIP, (run_id,)).fetchone()
+        return (self._runs + 1, UNBEGUN) if row is None else (row[0], Tip(*row[1:]))
+
+    def _gather(self, base: int, new: Sealed) -> None:
+        """The one place where lines become what is stored of them."""
+        last, count = base + new.tip.position, len(new.lines)
+        self._events += zip(range(base + new.first, last + 1), new.digests, new.lines, strict=True)
+        self._offset += count
+        if self._appends and self._appends[-1][1] == last - count:
+            count += self._appends.pop()[2]
+        self._appends.append((self._offset, last, count))
+
+    def _write_events(self) -> None:
+        # Most of the time of a row is the statement's own, so many rows share one.
+        odd = len(self._events) % ROWS
+        self.db.executemany(_INSERT, self._events[:odd])
+        for start in range(odd, len(self._events), ROWS):
+            self.db.execute(_INSERT_ROWS, tuple(chain.from_iterable(self._events[start : start + ROWS])))
+        self.db.executemany("INSERT INTO appends VALUES (?, ?, ?)", self._appends)
+        self._events.clear()
+        self._appends.clear()
+
+    def _stored(self, run_id: str, after: int, count: int) -> list[bytes]:
+        self.flush()
+        return [line for (line,) in self.db.execute(RECORDS, (after, run_id, count)).fetchall()]
