@@ -69,7 +69,7 @@ from redrive_events.kinds import (
     Stranger,
 )
 from redrive_events.log import Batch, EventLog, Head, Lease, StoredLine, check_batch
-from redrive_events.portable import PORTABLE_VERSION, Portable, is_portable, load_portable, write_portable
+from redrive_events.portable import PORTABLE_VERSION, Portable, is_portable, load_portable, write_portable, write_runs
 from redrive_events.quarantine import Quarantined
 from redrive_events.record import NOTES, PARENT, RUN_ID, Record, check_run_id, kind_of
 from redrive_events.stores import MemoryLog, SqliteLog
@@ -254,4 +254,5 @@ __all__ = [
     "parse_json",
     "text_of",
     "write_portable",
+    "write_runs",
 ]

@@ -21,10 +21,11 @@ from redrive_events.record import NOTES, check_run_id
 from redrive_events.stores import MemoryLog
 
 PORTABLE_VERSION = 0
+# No store holds a longer one.
+LINE_BYTES_MAX = 1_000_000_000
 
 _MAGIC = b'{"format":"redrive",'
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_CHUNK = 512
 
 # A line is `{"d":"<64 hex digits>","r":<record>}`.
 _HEX = slice(len('{"d":"'), len('{"d":"') + 64)
@@ -79,28 +80,33 @@ def is_portable(first_bytes: bytes) -> bool:
 
 
 def write_portable(log: EventLog, run_ids: Iterable[str], file: IO[bytes], *, compressed: bool = False) -> None:
+    """Write runs of one log into ``file``, see `write_runs`."""
+    write_runs(((log, run_id) for run_id in run_ids), file, compressed=compressed)
+
+
+def write_runs(runs: Iterable[tuple[EventLog, str]], file: IO[bytes], *, compressed: bool = False) -> None:
     """Write runs into ``file``, each followed by what was said beside it; the same runs give the same bytes.
 
-    A run that goes on meanwhile is written as far as it had come. All that is written was checked.
+    A run that goes on meanwhile is written as far as it had come. All that is written was checked. What is kept in
+    memory is the heads of the runs, and one line.
 
     Raises:
         NoSuchRun: nobody began one of the runs.
-        BrokenChain: the log does not hold what was written to it; what is in ``file`` by then is of no use.
+        BadInput: two different runs have the same id.
+        BrokenChain: a log does not hold what was written to it; what is in ``file`` by then is of no use.
     """
-    heads = list(dict.fromkeys(_with_notes(log, run_ids)))
-    runs = tuple(_Head(head.digest.hex(), head.position, head.run_id) for head in heads)
-    header = msgspec.json.encode(_Header("redrive", PORTABLE_VERSION, runs))
+    streams = _streams(runs)
+    heads = tuple(_Head(head.digest.hex(), head.position, head.run_id) for _, head in streams)
+    header = msgspec.json.encode(_Header("redrive", PORTABLE_VERSION, heads))
     with ExitStack() as stack:
         out = stack.enter_context(_packing(file)) if compressed else file
         # Where it is packed, its beginning is a block of its own, so that a few bytes tell what the file is.
         out.write(_MAGIC)
         out.flush()
         out.write(header[len(_MAGIC) :] + b"\n")
-        for head in heads:
-            lines = checked(head.run_id, islice(log.lines(head.run_id), head.position), head=head)
-            framed = (b'{"d":"%b","r":%b}\n' % (stored.digest.hex().encode(), stored.line) for stored in lines)
-            while chunk := b"".join(islice(framed, _CHUNK)):
-                out.write(chunk)
+        for log, head in streams:
+            for stored in checked(head.run_id, islice(log.lines(head.run_id), head.position), head=head):
+                out.write(b'{"d":"%b","r":%b}\n' % (stored.digest.hex().encode(), stored.line))
 
 
 def load_portable(path: str | os.PathLike[str]) -> tuple[MemoryLog, Portable]:
@@ -128,7 +134,7 @@ class Portable:
         self.path = Path(path)
         self.torn = ""
         with _opened(self.path) as file:
-            self.runs = self._heads(file.readline())
+            self.runs = self._heads(next(self._lines(file), (1, b""))[1])
 
     def batches(self) -> Iterator[Batch]:
         """The whole appends in their order, each as a batch, checked and decoded.
@@ -152,8 +158,8 @@ class Portable:
     def _appends(self) -> Iterator[_Append]:
         self.torn = ""
         with _opened(self.path) as file:
-            file.readline()
-            numbered = enumerate(file, start=2)
+            numbered = self._lines(file)
+            next(numbered, None)
             for index, head in enumerate(self.runs, start=1):
                 whole = 0
                 for append in self._appends_of(head, numbered):
@@ -189,6 +195,13 @@ class Portable:
         if digest != head.digest:
             raise BrokenChain(head.run_id, position=head.position, problem="the header has another digest")
 
+    def _lines(self, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Lines with their numbers; packed, a few bytes may come to more than any memory holds."""
+        for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES_MAX), b""), start=1):
+            if len(line) == LINE_BYTES_MAX:
+                raise self._bad("a line that is longer than any record", number)
+            yield number, line
+
     def _heads(self, line: bytes) -> tuple[Head, ...]:
         """What the header says; a version that is too new is told before anything else that may be new with it."""
         if not line.startswith(_MAGIC):
@@ -201,7 +214,8 @@ class Portable:
             told = msgspec.json.decode(line, type=_Header).runs
             heads = tuple(Head(check_run_id(one.run_id), one.position, bytes.fromhex(one.digest)) for one in told)
         except UNREADABLE as error:
-            raise self._bad("the header cannot be read", 1) from error
+            problem = "the header cannot be read" if line.endswith(b"\n") else "cut off in the header, before any event"
+            raise self._bad(problem, 1) from error
         if len({head.run_id for head in heads}) < len(heads):
             raise self._bad("the header names a run twice", 1)
         return heads
@@ -231,15 +245,16 @@ def _place(line: bytes, run_id: str, position: int) -> _Place | None:
     return place
 
 
-def _with_notes(log: EventLog, run_ids: Iterable[str]) -> Iterator[Head]:
-    for run_id in run_ids:
-        head = log.head(run_id)
-        if not head.position:
-            raise NoSuchRun("nobody began this run", place=f"run {run_id}")
-        yield head
-        notes = log.head(run_id + NOTES)
-        if notes.position:
-            yield notes
+def _streams(runs: Iterable[tuple[EventLog, str]]) -> list[tuple[EventLog, Head]]:
+    """What is to be written, in its order: each run once, and behind it what was said beside it."""
+    found: dict[str, tuple[EventLog, Head]] = {}
+    for log, run_id in runs:
+        for head in (log.head(run_id), log.head(run_id.removesuffix(NOTES) + NOTES)):
+            if not head.position and head.run_id == run_id:
+                raise NoSuchRun("nobody began this run", place=f"run {run_id}")
+            if head.position and found.setdefault(head.run_id, (log, head))[1] != head:
+                raise BadInput("two runs are called this, and they differ", place=f"run {head.run_id}")
+    return list(found.values())
 
 
 @contextmanager

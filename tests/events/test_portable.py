@@ -6,12 +6,16 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from redrive_events import (
+    NOTES,
+    RUN_ID,
     AnnotationMade,
     BadInput,
     Batch,
@@ -19,9 +23,11 @@ from redrive_events import (
     EventLog,
     Head,
     MemoryLog,
+    MessageReceived,
     NewerFormat,
     NoSuchRun,
     Portable,
+    Quarantined,
     Record,
     RedriveError,
     SqliteLog,
@@ -33,6 +39,7 @@ from redrive_events import (
     link,
     load_portable,
     write_portable,
+    write_runs,
 )
 from tests.records import append, record
 from tests.strategies import runs as some_runs
@@ -134,6 +141,49 @@ def test_every_batch_is_one_append(log: MemoryLog, path: Path) -> None:
     assert kept(shorter) == {run_id: list(log.lines(run_id)) for run_id in ("one", "one@notes")}
 
 
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data(), compressed=st.booleans())
+def test_what_was_exported_and_imported_exports_the_same(path: Path, data: st.DataObject, compressed: bool) -> None:
+    """All runs there are, with what was said beside them, over a log in a file: the same bytes."""
+    names = data.draw(st.lists(st.from_regex(RUN_ID, fullmatch=True).map(of_what), unique=True, max_size=4))
+    log = MemoryLog()
+    for name in names:
+        for stream in (name, name + NOTES)[: data.draw(st.integers(1, 2))]:
+            log.append_all([Batch(stream, data.draw(some_runs(stream)), 0)])
+    path.write_bytes(written(log, *names, compressed=compressed))
+    portable = Portable(path)
+    with TemporaryDirectory() as folder:
+        imported = SqliteLog(Path(folder) / "log.db")
+        imported.append_all(portable.batches())
+        again = [head.run_id for head in imported.runs() if not head.run_id.endswith(NOTES)]
+        assert again == names
+        assert written(imported, *again, compressed=compressed) == path.read_bytes()
+        imported.close()
+
+
+def of_what(run_id: str) -> str:
+    """The run beside which something was said, or the run."""
+    return run_id.removesuffix(NOTES)
+
+
+def test_runs_of_several_logs_go_into_one_file(log: MemoryLog, path: Path) -> None:
+    """One that is in both is there once, as it is the same."""
+    path.write_bytes(written(log, "two", "one"))
+    sent, _ = load_portable(path)
+    file = io.BytesIO()
+    write_runs([(sent, "one"), (log, "three"), (log, "one")], file)
+    assert file.getvalue() == written(log, "one", "three")
+
+
+def test_two_runs_of_the_same_name_are_not_taken_for_one(log: MemoryLog, path: Path) -> None:
+    """Nor is a run and a longer copy of it: which of the two is meant is not for the file to say."""
+    path.write_bytes(written(log, "two", "one"))
+    sent, _ = load_portable(path)
+    log.append("two", append("two", 4), expected=3)
+    with pytest.raises(BadInput, match="run two: two runs are called this, and they differ"):
+        write_runs([(sent, "one"), (sent, "two"), (log, "two")], io.BytesIO())
+
+
 def test_a_run_that_goes_on_meanwhile_is_written_as_far_as_it_had_come(log: MemoryLog, path: Path) -> None:
     """The header was told first."""
 
@@ -195,7 +245,7 @@ def test_a_file_cut_at_any_byte_reads_as_the_appends_before_the_cut_or_not_at_al
         outcomes.add("complete" if complete else portable.torn)
     cuts = {
         f"{path}:1: not a Redrive recording",
-        f"{path}:1: the header cannot be read",
+        f"{path}:1: cut off in the header, before any event",
         "run one is cut off at position 0 of 5, and 2 more are missing",
         "run one is cut off at position 2 of 5, and 2 more are missing",
         "run one@notes is cut off at position 0 of 1, and 1 more is missing",
@@ -281,15 +331,12 @@ def sealed(*lines: bytes) -> bytes:
 
 
 def test_an_event_that_is_not_known_is_loaded_and_told_when_it_is_read(path: Path) -> None:
-    """Its bytes are what was written; a log that this program writes itself does not take it."""
+    """Its bytes are what was written, and are written again; a log that takes records does not take it."""
     known, unknown = encode(record("run", 1)), encode(record("run", 2)).replace(b"message_received", b"dreamt")
     path.write_bytes(sealed(known, unknown))
     loaded, portable = load_portable(path)
     assert [stored.line for stored in loaded.lines("run")] == [known, unknown]
-    reading = loaded.read("run")
-    assert next(reading) == record("run", 1)
-    with pytest.raises(UnknownEvent, match="run run: position 2"):
-        next(reading)
+    assert [type(one.event) for one in loaded.read("run")] == [MessageReceived, Quarantined]
     assert written(loaded, "run") == path.read_bytes()
     with pytest.raises(UnknownEvent, match="run run: position 2"):
         list(portable.batches())
@@ -319,7 +366,7 @@ OTHERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "other bytes": (lambda path: path.write_bytes(bytes(range(256)) * 9), "PATH:1: not a Redrive recording"),
     "a broken header": (lambda path: path.write_text('{"format":"redrive",\n'), "PATH:1: the header cannot be read"),
     "a header that is no text": (
-        lambda path: path.write_bytes(b'{"format":"redrive","version":0,"runs":"\xff"}'),
+        lambda path: path.write_bytes(b'{"format":"redrive","version":0,"runs":"\xff"}\n'),
         "PATH:1: the header cannot be read",
     ),
     "other lines, packed": (
@@ -341,6 +388,15 @@ def test_what_is_no_recording_is_told_with_its_place(path: Path, other: str) -> 
     with pytest.raises(BadInput) as caught:
         load_portable(path)
     assert str(caught.value) == problem.replace("PATH", str(path))
+
+
+def test_a_line_without_end_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packed file of a few bytes may unpack to more than there is memory."""
+    monkeypatch.setattr("redrive_events.portable.LINE_BYTES_MAX", 1000)
+    path.write_bytes(zstandard.compress(b'{"format":"redrive",' + b" " * 100_000_000))
+    with pytest.raises(BadInput) as caught:
+        load_portable(path)
+    assert str(caught.value) == f"{path}:1: a line that is longer than any record"
 
 
 def test_packed_bytes_that_were_changed_are_never_read_as_something_else(log: MemoryLog, path: Path) -> None:

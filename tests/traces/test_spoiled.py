@@ -161,6 +161,31 @@ def test_a_recording_that_is_cut_off_goes_in_as_far_as_it_goes(tmp_path: Path) -
     assert list(log.runs()) == list(first.runs())
 
 
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_recording_cut_at_any_byte_goes_in_as_far_as_it_goes_or_is_refused(tmp_path: Path, compressed: bool) -> None:
+    """Whole appends as they were written, and a word about the rest, or nothing at all."""
+    first, file = MemoryLog(), tmp_path / "run.jsonl"
+    runs = import_file(HERE / "chat-request-response.json", first).runs
+    with file.open("wb") as out:
+        write_portable(first, runs, out, compressed=compressed)
+    data = file.read_bytes()
+    told = set()
+    for cut in range(len(data)):
+        log = MemoryLog()
+        file.write_bytes(data[:cut])
+        try:
+            report = import_file(file, log)
+        except BadInput:
+            assert list(log.runs()) == []
+            continue
+        for head in log.runs():
+            assert list(log.lines(head.run_id)) == list(first.lines(head.run_id))[: head.position]
+        complete = list(log.runs()) == list(first.runs())
+        assert len(report.diagnostics) == (not complete)
+        told |= {diagnostic.problem for diagnostic in report.diagnostics}
+    assert compressed or any("is cut off at position" in problem for problem in told)
+
+
 def test_a_recording_that_was_changed_is_refused(tmp_path: Path) -> None:
     """One byte, and nothing of it is kept; a later version is told as such."""
     first, log = MemoryLog(), MemoryLog()
