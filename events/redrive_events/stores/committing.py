@@ -24,11 +24,13 @@ class _Answer(NamedTuple):
 class _Asker:
     """A thread in the line. Its gate opens when it is first, or somebody has written for it."""
 
+    __slots__ = ("answer", "gate", "thread", "work")
+
     def __init__(self, work: Work[Any] | None) -> None:
         self.work = work
         self.thread = threading.get_ident()
         self.answer: _Answer | None = None
-        self.gate = threading.Semaphore(0)
+        self.gate = threading.Lock()
 
 
 class Committer:
@@ -48,20 +50,10 @@ class Committer:
         """What ``work`` returns, when all that it did is kept; it raises before it changes anything, or not at all."""
         asker = _Asker(work)
         self._line_up(asker)
-        if asker.answer is None:
-            group = [asker]
-            try:
-                with self._lock:
-                    group += takewhile(lambda one: one.work is not None, self._line)
-                    del self._line[: len(group) - 1]
-                for one, answer in zip(group, self._written([one.work for one in group if one.work]), strict=True):
-                    one.answer = answer
-            finally:
-                self._call_next([one for one in group if one is not asker])
-        result, refused = asker.answer or _Answer()
-        if refused is not None:
-            raise refused
-        return cast("T", result)
+        answer = asker.answer or self._lead(work)
+        if answer.refused is not None:
+            raise answer.refused
+        return cast("T", answer.result)
 
     def do_alone(self, work: Work[T]) -> T:
         """The same in a transaction of its own, for work that takes long and may break off anywhere."""
@@ -69,7 +61,7 @@ class Committer:
         try:
             return self._connections.write(lambda db: _flushed(db, work))
         finally:
-            self._call_next([])
+            self._call_next()
 
     def _line_up(self, asker: _Asker) -> None:
         self._connections.check()
@@ -79,6 +71,7 @@ class Committer:
             if not self._first:
                 self._first = asker.thread
                 return
+            asker.gate.acquire()
             self._line.append(asker)
         try:
             asker.gate.acquire()
@@ -94,19 +87,32 @@ class Committer:
             first = self._first == asker.thread
             asker.answer = _Answer()
         if first:
-            self._call_next([])
+            self._call_next()
 
-    def _call_next(self, group: Sequence[_Asker]) -> None:
-        """Give the group its answers, and the turn to whoever is first now: of the group, if its leader broke off."""
+    def _lead(self, work: Work[Any]) -> _Answer:
+        """Write for oneself and for all who stand behind, up to the first who wants to be alone."""
         with self._lock:
-            self._line[:0] = [one for one in group if one.answer is None]
-            first = self._line.pop(0) if self._line else None
-            self._first = first.thread if first else 0
-        for one in group:
+            behind = list(takewhile(lambda one: one.work, self._line))
+            del self._line[: len(behind)]
+        try:
+            answers = self._written([work, *(one.work for one in behind if one.work)])
+            for one, answer in zip(behind, answers[1:], strict=True):
+                one.answer = answer
+        finally:
+            self._call_next(behind)
+        return answers[0]
+
+    def _call_next(self, behind: Sequence[_Asker] = ()) -> None:
+        """Tell those behind, or take them back into the line if their leader broke off; then call the first."""
+        with self._lock:
+            self._line[:0] = [one for one in behind if one.answer is None]
+            called = self._line.pop(0) if self._line else None
+            self._first = called.thread if called else 0
+        for one in behind:
             if one.answer is not None:
                 one.gate.release()
-        if first:
-            first.gate.release()
+        if called:
+            called.gate.release()
 
     def _written(self, works: Sequence[Work[Any]]) -> Sequence[_Answer]:
         """Do all in one transaction; where one would spoil it for the others, each in its own."""

@@ -17,6 +17,7 @@ BEHIND = """
     WHERE run_id = ? ORDER BY id LIMIT ?"""
 RECORDS = "SELECT line" + BEHIND
 
+_LAST = "SELECT (SELECT ifnull(max(last_offset), 0) FROM appends), (SELECT ifnull(max(run), 0) FROM runs)"
 _TIP = "SELECT run, position, digest, at FROM runs WHERE run_id = ?"
 _INSERT = "INSERT INTO events (id, digest, line) VALUES (?, ?, ?)"
 _INSERT_ROWS = _INSERT + ", (?, ?, ?)" * (ROWS - 1)
@@ -37,8 +38,7 @@ class Pending:
         self._grown: set[str] = set()
         self._events: list[tuple[int, bytes, bytes]] = []
         self._appends: list[tuple[int, int, int]] = []
-        self._offset = self._number("SELECT max(last_offset) FROM appends")
-        self._runs = self._number("SELECT max(run) FROM runs")
+        self._offset, self._runs = db.execute(_LAST).fetchone()
 
     def put(self, batch: Batch, lines: list[bytes]) -> None:
         """Seal the batch behind all that was put before.
@@ -62,12 +62,8 @@ class Pending:
     def flush(self) -> None:
         """Write what is left, and the heads of all runs that have grown."""
         self._write_events()
-        grown = [(run, run_id, *tip) for run_id in self._grown for run, tip in [self._tips[run_id]]]
-        self.db.executemany(_GROW, grown)
-
-    def _number(self, query: str) -> int:
-        (found,) = self.db.execute(query).fetchone()
-        return int(found or 0)
+        self.db.executemany(_GROW, [(self._tips[run_id][0], run_id, *self._tips[run_id][1]) for run_id in self._grown])
+        self._grown.clear()
 
     def _found(self, run_id: str) -> tuple[int, Tip]:
         """The run's number and end; one that nobody began gets its number when it has something to keep."""

@@ -135,12 +135,13 @@ class Writer:
 
 def insist(step: Callable[[], object], *, until: float) -> None:
     """Do what SQLite refuses while another process writes, as soon as it lets us."""
-    began = time.monotonic()
+    began = 0.0
     while True:
         try:
             step()
         except sqlite3.OperationalError as error:
             now = time.monotonic()
+            began = began or now
             if code_of(error) != sqlite3.SQLITE_BUSY or now > until:
                 raise
             time.sleep(min(max(LOOK_S_MIN, (now - began) / 8), LOOK_S_MAX))
