@@ -9,7 +9,7 @@ from rich.text import Text
 
 from redrive.moments import line
 from redrive.terminal import Cell, columns, counted
-from redrive_events import Event, Json, Record, canonical
+from redrive_events import Event, Json, Record, canonical, kind_of
 from redrive_projections import Moment, one_line, timeline
 from redrive_replays import ABSENT, Difference, Divergence, Outcome, Report
 
@@ -55,8 +55,8 @@ def _later(found: Divergence) -> tuple[Cell, Cell]:
     if found.differences:
         first = found.differences[0]
         return str(found.position), f"{first.pointer} {_value(first.recorded)} → {_value(first.replayed)}"
-    sides = (type(side).__struct_config__.tag if side else "nothing" for side in (found.recorded, found.replayed))
-    return str(found.position), " → ".join(map(str, sides))
+    sides = (kind_of(side) if side else "nothing" for side in (found.recorded, found.replayed))
+    return str(found.position), " → ".join(sides)
 
 
 def _notes(report: Report) -> Iterator[str]:

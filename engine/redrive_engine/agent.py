@@ -12,7 +12,7 @@ from typing import TypedDict, Unpack
 import anyio
 
 from redrive_engine.contract import Contract, check_contract
-from redrive_engine.drive import drive
+from redrive_engine.drive import drive, state_of
 from redrive_engine.live import LiveWorld, Patience, Surroundings
 from redrive_engine.models import Model, Prices, connected, metered
 from redrive_engine.policy import Policy, RulesPolicy
@@ -20,7 +20,7 @@ from redrive_engine.program import RULES, Program
 from redrive_engine.tools import Tool
 from redrive_engine.verifiers import Verifier
 from redrive_events import BadInput, EventLog, Record, RunStarted, SqliteLog, StaleAppend, check_run_id
-from redrive_projections import Fact, RunState, fold, status
+from redrive_projections import Fact, RunState, status
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Agent:
         try:
             log.append(run_id, [record], expected=0)
         except StaleAppend:
-            before = fold(log.read(run_id)).started
+            before = state_of(log, run_id).started
             for word in ("agent", "goal", "principal", "tenant"):
                 if before is None or getattr(before, word) != getattr(started, word):
                     raise BadInput(f"the id is taken by a run of another {word}", place=f"run {run_id}") from None

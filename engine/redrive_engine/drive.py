@@ -22,6 +22,7 @@ from redrive_events import (
     NoSuchRun,
     Record,
     StaleAppend,
+    UnknownEvent,
 )
 from redrive_projections import RunState, evolve, fold
 
@@ -33,11 +34,10 @@ async def drive(run_id: str, *, log: EventLog, world: World, program: Program, w
 
     Raises:
         NoSuchRun: nobody began that run.
+        UnknownEvent: one of its events cannot be read.
         LeaseHeld: another worker drives it, or has taken it over meanwhile.
     """
-    s = fold(log.read(run_id))
-    if s.started is None:
-        raise NoSuchRun("nobody began this run", place=f"run {run_id}")
+    s = state_of(log, run_id)
     if s.end is None:
         s = write(log, program, s, await world.begin(s, worker))
     while s.end is None:
@@ -58,7 +58,7 @@ def write(log: EventLog, program: Program, s: RunState, happened: Happened) -> R
             log.append(s.run_id, batch, expected=expected)
         except StaleAppend:
             # The batch was folded into this state, so it is thrown away: nothing is ever merged.
-            s = fold(log.read(s.run_id))
+            s = state_of(log, s.run_id)
             event = happened.event
             if s.epoch != (event.epoch - 1 if isinstance(event, LeaseGranted) else epoch):
                 raise LeaseHeld(s.run_id, worker=s.worker, until=happened.at) from None
@@ -66,6 +66,21 @@ def write(log: EventLog, program: Program, s: RunState, happened: Happened) -> R
                 return s
         else:
             return s
+
+
+def state_of(log: EventLog, run_id: str) -> RunState:
+    """The state of a run, to go on from.
+
+    Raises:
+        NoSuchRun: nobody began that run.
+        UnknownEvent: one of its events cannot be read, so nobody knows how it stands.
+    """
+    s = fold(log.read(run_id))
+    for position, reason in s.quarantined.items():
+        raise UnknownEvent(reason, run_id=run_id, position=position)
+    if s.started is None:
+        raise NoSuchRun("nobody began this run", place=f"run {run_id}")
+    return s
 
 
 def append_of(program: Program, s: RunState, happened: Happened) -> list[Record]:

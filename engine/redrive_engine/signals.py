@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from redrive_engine.drive import state_of
 from redrive_events import (
     NOTES,
     AnnotationMade,
@@ -13,11 +14,9 @@ from redrive_events import (
     Event,
     EventLog,
     MessageReceived,
-    NoSuchRun,
     Record,
     StaleAppend,
 )
-from redrive_projections import fold
 
 
 def signal(log: EventLog, run_id: str, event: MessageReceived | CancelRequested, *, at: datetime) -> int:
@@ -25,16 +24,15 @@ def signal(log: EventLog, run_id: str, event: MessageReceived | CancelRequested,
 
     Raises:
         NoSuchRun: nobody began that run.
+        UnknownEvent: one of its events cannot be read.
         BadInput: the run has ended.
     """
     while True:
-        state = fold(log.read(run_id))
-        if state.started is None or state.now is None:
-            raise NoSuchRun("nobody began this run", place=f"run {run_id}")
+        state = state_of(log, run_id)
         if state.end is not None:
             raise BadInput(f"has ended ({state.end.status})", place=f"run {run_id}")
         try:
-            return _append(log, run_id, event, expected=state.position, at=max(at, state.now))
+            return _append(log, run_id, event, expected=state.position, at=max(at, state.now or at))
         except StaleAppend:
             continue
 
@@ -53,10 +51,10 @@ def annotate(log: EventLog, run_id: str, remark: AnnotationMade, *, at: datetime
     """Remark on a run, or on one position in it, beside its log; the remark's position in ``RUN@notes``."""
     notes = run_id + NOTES
     while True:
-        before = list(log.read(notes, after=max(0, log.head(notes).position - 1)))
-        expected, last = (before[-1].position, before[-1].at) if before else (0, at)
+        expected = log.head(notes).position
+        last = [record.at for record in log.read(notes, after=max(0, expected - 1))]
         try:
-            return _append(log, notes, remark, expected=expected, at=max(at, last))
+            return _append(log, notes, remark, expected=expected, at=max([at, *last]))
         except StaleAppend:
             continue
 

@@ -23,6 +23,7 @@ from redrive_events.content import (
     calls_of,
     text_of,
 )
+from redrive_events.damage import damage_of
 from redrive_events.details import (
     Claim,
     Grade,
@@ -68,7 +69,7 @@ from redrive_events.kinds import (
     Request,
     Stranger,
 )
-from redrive_events.log import Batch, EventLog, Head, Lease, StoredLine, check_batch
+from redrive_events.log import Batch, Damage, EventLog, Head, Lease, Span, StoredLine, check_batch
 from redrive_events.portable import PORTABLE_VERSION, Portable, is_portable, load_portable, write_portable, write_runs
 from redrive_events.quarantine import Quarantined
 from redrive_events.record import NOTES, PARENT, RUN_ID, Record, check_run_id, kind_of
@@ -150,6 +151,7 @@ __all__ = [
     "Claim",
     "Conclusion",
     "Content",
+    "Damage",
     "DeadlinePassed",
     "DecisionMade",
     "Derived",
@@ -213,6 +215,7 @@ __all__ = [
     "Rung",
     "SignalsHeard",
     "Source",
+    "Span",
     "SqliteLog",
     "StagnationTerms",
     "StaleAppend",
@@ -239,6 +242,7 @@ __all__ = [
     "check_batch",
     "check_run_id",
     "checked",
+    "damage_of",
     "decode",
     "decode_page",
     "digest",

@@ -33,6 +33,28 @@ class Lease(NamedTuple):
     until: datetime
 
 
+class Span(NamedTuple):
+    """So many records of a run that follow each other in the one order over all; offset and position are the last's."""
+
+    offset: int
+    run_id: str
+    position: int
+    records: int
+
+
+class Damage(NamedTuple):
+    """A place at which a log is not what was written, and in which way.
+
+    ``kind`` says it in a word or two: changed, missing, out of place, cut off, extra, torn, unreadable, order, store;
+    against a list of heads also removed and replaced. What is about no single run has no ``run_id``.
+    """
+
+    run_id: str
+    position: int
+    kind: str
+    problem: str
+
+
 class Batch(NamedTuple):
     """One or more whole appends to one run, behind position ``expected``."""
 
@@ -84,8 +106,16 @@ class EventLog(Protocol):
         """All records of all runs in one order that never changes, each with its offset: opaque and increasing."""
         ...
 
+    def order(self, *, after: int = 0) -> Iterator[Span]:
+        """The same order without the records: which run's stand behind offset ``after``, and how many."""
+        ...
+
     def runs(self) -> Iterator[Head]:
         """The heads of all streams, in the order of their beginning; `RUN@notes` are streams too."""
+        ...
+
+    def flaws(self) -> Iterator[Damage]:
+        """What is wrong with all that the streams do not hold themselves: heads, order, and the store as a whole."""
         ...
 
     def hold(self, run_id: str, worker: str, *, ttl_s: float) -> Lease:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from redrive_events import Event, FactCommitted, Json, canonical
+from redrive_events import Event, FactCommitted, Json, canonical, kind_of
 
 ABSENT: Final = msgspec.UNSET
 
@@ -40,8 +40,7 @@ def differences(recorded: Event, replayed: Event) -> list[Difference]:
 
 def is_explaining(event: Event, difference: Difference) -> bool:
     """Whether a difference is only in why, not in what."""
-    tag = type(event).__struct_config__.tag
-    return difference.pointer.split("/")[1] in EXPLAINING.get(str(tag), ())
+    return difference.pointer.split("/")[1] in EXPLAINING.get(kind_of(event), ())
 
 
 def _walk(pointer: str, recorded: Json, replayed: Json) -> Iterator[Difference]:

@@ -9,20 +9,18 @@ from pathlib import Path
 from redrive_events import (
     NOTES,
     BadInput,
-    BrokenChain,
     EventLog,
     Head,
+    Quarantined,
     Record,
-    UnknownEvent,
-    checked,
-    decode,
+    examined,
     load_portable,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The records of one run; ``problem`` says why they are not all there, if they are not."""
+    """The records of one run; ``problem`` says where the first of them is that cannot be read, if there is one."""
 
     run_id: str
     records: Sequence[Record]
@@ -30,15 +28,12 @@ class Recording:
 
 
 def recording_of(log: EventLog, run_id: str, *, head: Head | None = None) -> Recording:
-    """What ``log`` holds of a run, as far as it is what was written and can be read; ``head`` says how far that was."""
-    lines = checked(run_id, log.lines(run_id), head=head or log.head(run_id))
-    records: list[Record] = []
-    try:
-        for stored in lines:
-            record = decode(stored.line, run_id=run_id, position=stored.position)
-            records.append(record)
-    except (BrokenChain, UnknownEvent) as error:
-        return Recording(run_id, records, str(error))
+    """What ``log`` holds of a run, what is not as it was written quarantined; ``head`` says how far that was."""
+    head = head or log.head(run_id)
+    records = [record for _, record in examined(run_id, log.lines(run_id), head=head)]
+    for record in records:
+        if type(record.event) is Quarantined:
+            return Recording(run_id, records, f"run {run_id}: position {record.position}: {record.event.reason}")
     return Recording(run_id, records)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from redrive_engine import Program, cause_of, react
-from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Record
+from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Quarantined, Record, kind_of
 from redrive_projections import RunState, answered_by, evolve
 from redrive_replays.difference import Difference, differences, is_explaining, same
 from redrive_replays.report import Divergence, Outcome, Report
@@ -17,11 +17,14 @@ JUDGES = frozenset({"policy", "contract"})
 def replay_records(run_id: str, records: Iterable[Record], program: Program) -> Report:
     """Drive recorded appends again, one by one, each from the recorded state before it.
 
-    ``records`` are a run's from its beginning. Nothing is asked of the world: a replay has no executors.
+    ``records`` are a run's from its beginning, and what stands behind one that cannot be read is not driven. Nothing is
+    asked of the world: a replay has no executors.
     """
     replay = _Replay(program)
     for append in appends(records):
         replay.step(append)
+        if replay.torn:
+            break
     return replay.report(run_id)
 
 
@@ -48,6 +51,10 @@ class _Replay:
 
     def step(self, append: list[Record]) -> None:
         """One append further, from the recorded state; where it differs, the recorded events are adopted."""
+        for record in append:
+            if type(record.event) is Quarantined:
+                self.torn = f"position {record.position} cannot be read: {record.event.reason}"
+                return
         first, rest = append[0], append[1:]
         self.count += len(append)
         if append[-1].left:
@@ -143,7 +150,7 @@ class _Replay:
             divergences=tuple(self.found),
             changed_parts=self._changed(),
             explained_otherwise=self.explained_otherwise,
-            open=tuple((place, str(type(one).__struct_config__.tag)) for place, one in state.requests.items()),
+            open=tuple((place, kind_of(one)) for place, one in state.requests.items()),
             reason=self.torn,
         )
 

@@ -22,14 +22,13 @@ from redrive_events import (
     FactCommitted,
     Head,
     Json,
+    Quarantined,
     Record,
     StoredLine,
-    UnknownEvent,
     arguments_of,
     canonical,
     checked,
     decode,
-    decode_all,
     decode_page,
     digest,
     encode,
@@ -212,15 +211,40 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("line", UNREADABLE.values(), ids=UNREADABLE)
-def test_a_line_that_is_no_record_is_told_with_its_place(line: bytes) -> None:
-    """Unknown fields too: what this program does not know it must not leave out."""
-    with pytest.raises(UnknownEvent, match="run run: position 7: not a known event") as caught:
-        decode(line, run_id="run", position=7)
-    assert (caught.value.run_id, caught.value.position) == ("run", 7)
-    for reading in (decode_all("run", [(6, LINE), (7, line)]), iter(decode_page("run", [LINE, line], after=5))):
-        assert next(reading) == record("run", 1)
-        with pytest.raises(UnknownEvent, match="position 7"):
-            next(reading)
+def test_a_line_that_is_no_record_is_quarantined(line: bytes) -> None:
+    """Unknown fields too: what this program does not know it must not leave out. Those around it are read."""
+    for read in (decode(line, run_id="run", position=2), decode_page("run", [LINE, line, LINE], after=0)[1]):
+        assert isinstance(read.event, Quarantined)
+        assert read.event.line == line
+        assert (read.run_id, read.position) in {("run", 1), ("run", 2)}
+        with pytest.raises(BadInput, match="cannot be read is not written"):
+            encode(read)
+    assert decode_page("run", [LINE, line, LINE], after=0)[::2] == [record("run", 1)] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (LINE.replace(b"message_received", b"message_received.2"), "event 'message_received.2' is not known"),
+        (LINE.replace(b"message_received", b"quarantined"), "event 'quarantined' is not known"),
+        (LINE.replace(b'"actor"', b'"author"'), r"unknown field `author` - at `\$.event`"),
+        (LINE[:-1], "not JSON: "),
+        (b"[]", "Expected `object`"),
+    ],
+    ids=["a later version", "its own tag", "a later field", "cut", "no object"],
+)
+def test_the_reason_says_what_is_not_understood(line: bytes, reason: str) -> None:
+    """So that one sees whether the line is damaged, or this program too old for it."""
+    event = decode(line).event
+    assert isinstance(event, Quarantined)
+    assert re.search(reason, event.reason)
+
+
+def test_what_can_be_read_of_a_quarantined_record_is_read() -> None:
+    """Its place, time, cause and what is left of its append, so that the appends around it stay whole."""
+    line = encode(msgspec.structs.replace(record("run", 3, left=2), cause=1)).replace(b"message_received", b"dreamt")
+    read = decode(line, run_id="run", position=3)
+    assert (read.run_id, read.position, read.at, read.cause, read.left) == ("run", 3, record("run", 3).at, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +307,7 @@ def test_fewer_lines_than_the_head_says_are_too_few(run: list[Record]) -> None:
     lines = chained(run)
     head = Head("run-1", len(lines), lines[-1].digest)
     for size in range(len(lines)):
-        with pytest.raises(BrokenChain, match=f"missing, {len(lines)} records were written") as caught:
+        with pytest.raises(BrokenChain, match=f"cut off, {len(lines)} records were written") as caught:
             list(checked("run-1", lines[:size], head=head))
         assert caught.value.position == size + 1
 

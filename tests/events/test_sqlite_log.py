@@ -20,12 +20,12 @@ from redrive_events import (
     BrokenChain,
     LogUnusable,
     NewerFormat,
+    Quarantined,
     RedriveError,
     SqliteLog,
-    UnknownEvent,
     checked,
 )
-from tests.records import append, record
+from tests.records import append
 
 ROOT = Path(__file__).parents[2]
 PRELUDE = """
@@ -250,8 +250,8 @@ CHANGES = {
     "another digest": ("UPDATE events SET digest = zeroblob(32) WHERE position = 2", 2, "bytes"),
     "two changed places": ("UPDATE events SET line = (SELECT line FROM events WHERE position = 1)", 2, "bytes"),
     "a line taken out": ("DELETE FROM events WHERE position = 3", 3, "missing, position 4 stands here"),
-    "the tail cut off": ("DELETE FROM events WHERE position > 3", 4, "missing, 5 records were written"),
-    "all taken out": ("DELETE FROM events", 1, "missing, 5 records were written"),
+    "the tail cut off": ("DELETE FROM events WHERE position > 3", 4, "cut off, 5 records were written"),
+    "all taken out": ("DELETE FROM events", 1, "cut off, 5 records were written"),
     "another head": ("UPDATE runs SET digest = zeroblob(32)", 5, "bytes"),
 }
 
@@ -266,15 +266,16 @@ def test_what_was_changed_is_found_with_its_run_and_position(path: Path, log: Sq
     assert (caught.value.run_id, caught.value.position) == ("run", position)
 
 
-def test_a_line_that_is_no_event_is_told_with_its_place(path: Path, log: SqliteLog) -> None:
-    """Those before it are read; its bytes are still there to be looked at."""
+def test_a_line_that_is_no_event_is_quarantined_at_its_place(path: Path, log: SqliteLog) -> None:
+    """Those around it are read; its bytes are still there to be looked at."""
+    before = list(log.read("run"))
     tampered(path, "UPDATE events SET line = x'7b7d' WHERE position = 2")
-    reading = log.read("run")
-    assert next(reading) == record("run", 1, left=2)
-    with pytest.raises(UnknownEvent, match="run run: position 2: not a known event") as caught:
-        next(reading)
-    assert (caught.value.run_id, caught.value.position) == ("run", 2)
-    assert next(log.lines("run", after=1)).line == b"{}"
+    first, second, *others = log.read("run")
+    assert [first, *others] == [before[0], *before[2:]]
+    assert (second.run_id, second.position) == ("run", 2)
+    assert isinstance(second.event, Quarantined)
+    assert second.event.line == next(log.lines("run", after=1)).line == b"{}"
+    assert [one for _, one in log.read_all()] == [first, second, *others]
 
 
 # The file

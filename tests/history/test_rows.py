@@ -53,6 +53,7 @@ WANTED: dict[str, list[dict[str, Any]]] = {
             last_at=at(7),
             clock="utc",
             records=25,
+            quarantined=0,
             steps=4,
             tokens=400,
             tool_calls=2,

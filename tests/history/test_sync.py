@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redrive_events import EventLog, MemoryLog, Record, UnknownEvent
+from redrive_events import EventLog, MemoryLog, Record
 from redrive_projections.history import schema
 from redrive_projections.history import sync as syncing
 from redrive_projections.history.cache import in_memory
@@ -142,9 +142,13 @@ def test_what_is_appended_meanwhile_waits_for_the_next_time() -> None:
 
 
 def test_a_line_that_is_no_record_is_told() -> None:
-    """Rather than an answer that leaves it out."""
+    """Its run reads as degraded, and the others as ever."""
     log = MemoryLog()
-    put(log, begun("a"))
+    put(log, begun("a"), begun("b"))
     log._streams["a"][0] = log._streams["a"][0]._replace(line=b'{"event":"unheard_of"}')
-    with pytest.raises(UnknownEvent), in_memory(log):
-        pass
+    with in_memory(log) as db:
+        told = db.execute("SELECT run_id, status, quarantined FROM runs ORDER BY run").fetchall()
+        assert told == [("a", "degraded", 1), ("b", "unfinished", 0)]
+        events = db.execute("SELECT run_id, kind, happened_at, payload, problem FROM events WHERE run_id = 'a'")
+        problem = "the bytes are not those that were written"
+        assert events.fetchall() == [("a", "quarantined", None, '"unheard_of"', problem)]

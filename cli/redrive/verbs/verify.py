@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from redrive.chosen import Choice
 from redrive.options import LOG, JsonOption, LogOption, RunsArgument
 from redrive.terminal import columns, counted, say, say_json, watched
-from redrive_events import NOTES, BrokenChain, EventLog, Head, LogUnusable, UnknownEvent, checked, decode
+from redrive_events import NOTES, Damage, EventLog, Head, damage_of
 from redrive_projections import one_line
-
-
-class Damage(NamedTuple):
-    """The first place in a run at which the log is not what was written, and in which way."""
-
-    run_id: str
-    position: int
-    problem: str
 
 
 def verify(runs: RunsArgument = None, log: LogOption = LOG, as_json: JsonOption = False) -> int:
@@ -31,28 +22,19 @@ def verify(runs: RunsArgument = None, log: LogOption = LOG, as_json: JsonOption 
             damage = damage_of(stream_log, head)
             streams, records = streams + 1, records + head.position
             found += [damage] if damage else []
+        found += [] if runs else choice.log.flaws()
     if as_json:
         damaged = [damage._asdict() for damage in found]
         say_json({"streams": streams, "records": records, "damaged": damaged})
         return 1 if found else 0
-    say(*columns([one.run_id, f"position {one.position}", one_line(one.problem)] for one in found))
+    say(*columns([one.run_id or "the log", _place(one), one.kind, one_line(one.problem)] for one in found))
     sound = f"{counted(records, 'event')} of {counted(streams, 'stream')}"
     say(f"{sound}: {len(found)} damaged" if found else f"{sound}: each is as it was written")
     return 1 if found else 0
 
 
-def damage_of(log: EventLog, head: Head) -> Damage | None:
-    """What is wrong with one stream, read once from its beginning; None if nothing is."""
-    run_id, position, left = head.run_id, 0, 0
-    try:
-        for stored in checked(run_id, log.lines(run_id), head=head):
-            position = stored.position
-            left = decode(stored.line, run_id=run_id, position=position).left
-    except (BrokenChain, UnknownEvent) as error:
-        return Damage(run_id, error.position, error.problem)
-    except LogUnusable as error:
-        return Damage(run_id, position + 1, error.problem)
-    return Damage(run_id, position, f"torn inside an append: {left} records are missing") if left else None
+def _place(damage: Damage) -> str:
+    return f"position {damage.position}" if damage.position else ""
 
 
 def _streams(names: Sequence[str], choice: Choice) -> Iterator[tuple[EventLog, Head]]:

@@ -13,7 +13,7 @@ from typing import Self
 import anyio
 from anyio.abc import TaskGroup
 
-from redrive_engine.drive import lease_of
+from redrive_engine.drive import lease_of, state_of
 from redrive_engine.live.asking import UNSETTLED, ask
 from redrive_engine.live.pausing import Patience, pause_of
 from redrive_engine.live.surroundings import now
@@ -36,7 +36,7 @@ from redrive_events import (
     SignalsHeard,
     ToolCalled,
 )
-from redrive_projections import RunState, fold
+from redrive_projections import RunState
 
 
 @dataclass
@@ -104,7 +104,7 @@ class LiveWorld:
             while (wait := (held.until - now()).total_seconds()) > -0.1:
                 await anyio.sleep(wait + 0.11)
             self._hold(state.run_id, worker)
-            state = fold(self._log.read(state.run_id))  # its holder may have gone on until then
+            state = state_of(self._log, state.run_id)  # its holder may have gone on until then
         return Happened(lease_of(state, worker, self._program), self._clock())
 
     async def answer(self, waiting: Waiting) -> Happened:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from redrive_events.codec import decode, decode_page, time_of
-from redrive_events.log import Batch, Head, Lease, StoredLine
+from redrive_events.log import Batch, Damage, Head, Lease, Span, StoredLine
 from redrive_events.record import Record
 from redrive_events.stores.sealing import PAGE, UNBEGUN, Tip, granted, sealed, spelled, standing
 
@@ -57,12 +57,23 @@ class MemoryLog:
         for offset, (run_id, position) in enumerate(order, start=max(after, 0) + 1):
             yield offset, decode(self._streams[run_id][position - 1].line, run_id=run_id, position=position)
 
+    def order(self, *, after: int = 0) -> Iterator[Span]:
+        """The order without the records, see `EventLog.order`."""
+        with self._lock:
+            order = self._order[max(after, 0) :]
+        for offset, (run_id, position) in enumerate(order, start=max(after, 0) + 1):
+            yield Span(offset, run_id, position, 1)
+
     def runs(self) -> Iterator[Head]:
         """The heads of all streams, see `EventLog.runs`."""
         with self._lock:
             tips = list(self._tips.items())
         for run_id, tip in tips:
             yield Head(run_id, tip.position, tip.digest)
+
+    def flaws(self) -> Iterator[Damage]:
+        """Nothing is kept that could part from the streams, see `EventLog.flaws`."""
+        return iter(())
 
     def hold(self, run_id: str, worker: str, *, ttl_s: float) -> Lease:
         """Take the lease of a run, or renew it, see `EventLog.hold`."""

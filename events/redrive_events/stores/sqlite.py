@@ -8,14 +8,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from redrive_events.codec import decode, decode_page
-from redrive_events.log import Batch, Head, Lease, StoredLine
+from redrive_events.codec import decode, decode_page, time_of
+from redrive_events.errors import LogUnusable
+from redrive_events.log import Batch, Damage, Head, Lease, Span, StoredLine
 from redrive_events.record import Record
 from redrive_events.stores.committing import Committer
 from redrive_events.stores.connections import Connections
 from redrive_events.stores.durability import Durability
 from redrive_events.stores.pending import BEHIND, RECORDS, Pending
 from redrive_events.stores.sealing import PAGE, UNBEGUN, granted, spelled, standing
+from redrive_events.stores.soundness import flaws
 
 POSITION_MAX = 0xFFFF_FFFF
 
@@ -25,6 +27,11 @@ _HEAD = "SELECT position, digest FROM runs WHERE run_id = ?"
 _LEASE = "SELECT worker, until_us FROM leases WHERE run_id = ?"
 _RUNS = "SELECT run, run_id, position, digest FROM runs WHERE run > ? ORDER BY run LIMIT ?"
 _LINES = "SELECT id & 0xFFFFFFFF, events.digest, CAST(line AS BLOB)" + BEHIND
+_ENDS = "SELECT run, run_id, position, at FROM runs WHERE run > ? ORDER BY run LIMIT ?"
+_ORDER = """
+    SELECT last_offset, run_id, last_id & 0xFFFFFFFF, min(count, last_offset - ?)
+    FROM appends CROSS JOIN runs ON run = last_id >> 32
+    WHERE last_offset > ? ORDER BY last_offset LIMIT ?"""
 _ALL = """
     SELECT last_offset - last_id + id AS offset, run_id, events.position, line
     FROM appends CROSS JOIN events ON id > last_id - min(count, last_offset - ?) AND id <= last_id
@@ -99,12 +106,39 @@ class SqliteLog:
                 yield offset, decode(line, run_id=run_id, position=position)
             after = page[-1][0]
 
+    def order(self, *, after: int = 0) -> Iterator[Span]:
+        """The order without the records, see `EventLog.order`."""
+        after = max(after, 0)
+        while page := self._rows(_ORDER, after, after, PAGE):
+            yield from map(Span._make, page)
+            after = page[-1][0]
+
     def runs(self) -> Iterator[Head]:
         """The heads of all streams, see `EventLog.runs`."""
         after = 0
         while page := self._rows(_RUNS, after, PAGE):
             for _, run_id, position, digest in page:
                 yield Head(run_id, position, digest)
+            after = page[-1][0]
+
+    def flaws(self) -> Iterator[Damage]:
+        """What is wrong with heads, order and file, see `EventLog.flaws`."""
+        try:
+            with self._connections.reading() as db:
+                found = flaws(db)
+            yield from found
+            yield from self._untimely()
+        except LogUnusable as error:
+            yield Damage("", 0, "store", error.problem)
+
+    def _untimely(self) -> Iterator[Damage]:
+        """Heads with another time than their record."""
+        after = 0
+        while page := self._rows(_ENDS, after, PAGE):
+            for _, run_id, position, at in page:
+                for _, _, line in self._rows(_LINES, position - 1, run_id, 1):
+                    if time_of(line) != at:
+                        yield Damage(run_id, position, "changed", "the head has another time than its record")
             after = page[-1][0]
 
     def hold(self, run_id: str, worker: str, *, ttl_s: float) -> Lease:

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from redrive_events import (
-    EVENTS,
+    NOTES,
+    PARENT,
     AnnotationMade,
     DecisionMade,
     EffectConfirmed,
@@ -22,6 +23,7 @@ from redrive_events import (
     ObservationReceived,
     ObservationRefused,
     ObservationVerified,
+    Quarantined,
     Record,
     ReplyRefused,
     RunEnded,
@@ -30,8 +32,9 @@ from redrive_events import (
     ToolCalled,
     VerdictGiven,
     canonical,
-    decode,
     digest,
+    examined,
+    kind_of,
 )
 from redrive_projections.budget import used
 from redrive_projections.completion import status
@@ -61,7 +64,6 @@ class _Stored(msgspec.Struct, gc=False):
 
 
 _stored = msgspec.json.Decoder(_Stored)
-_KINDS = {event: str(event.__struct_config__.tag) for event in EVENTS if issubclass(event, msgspec.Struct)}
 
 
 class RunRows:
@@ -83,9 +85,8 @@ class RunRows:
         self._attempts: dict[int, ToolCallRow] = {}
         self._proposed: set[str] = set()
 
-    def add(self, line: bytes, position: int) -> None:
+    def add(self, line: bytes, record: Record) -> None:
         """One record further."""
-        record = decode(line, run_id=self.run_id, position=position)
         evolve(self.state, record)
         event = record.event
         self.events.append(
@@ -96,16 +97,17 @@ class RunRows:
                 happened_at=self._at(record),
                 cause=record.cause,
                 remaining=record.left,
-                kind=_KINDS[type(event)],
-                payload=JsonText(bytes(_stored.decode(line).event).decode()),
+                kind=kind_of(event),
+                payload=_payload(line),
+                problem=event.reason if type(event) is Quarantined else None,
             )
         )
         if (step := _STEPS.get(type(event))) is not None:
             step(self, record, event)
 
-    def note(self, line: bytes, position: int) -> None:
+    def note(self, record: Record) -> None:
         """One record of what was said beside the run."""
-        record = decode(line, run_id=self.run_id, position=position)
+        self.of_run.quarantined += type(record.event) is Quarantined
         if type(record.event) is AnnotationMade:
             self._annotated(record, record.event)
 
@@ -124,6 +126,7 @@ class RunRows:
     def _finished(self) -> RunRow:
         state, row = self.state, self.of_run
         spent = used(state)
+        row.quarantined += len(state.quarantined)
         row.status, row.last_at, row.records = status(state), self._known(state.now), len(self.events)
         row.steps, row.tool_calls, row.wall_ms = spent["steps"], spent["tool_calls"], _whole(spent["wall_time"])
         row.tokens, row.cost_micros = _whole(spent["tokens"]), _whole(spent["cost"])
@@ -275,6 +278,8 @@ class RunRows:
         )
 
     def _annotated(self, record: Record, event: AnnotationMade) -> None:
+        if event.name == PARENT and self.of_run.parent_call is None:
+            self._begun_by(event.value)
         self.annotations.append(
             AnnotationRow(
                 run=self.run,
@@ -290,8 +295,15 @@ class RunRows:
             )
         )
 
+    def _begun_by(self, told: Json) -> None:
+        """What came to light later: the run, and the call in it, that began this one."""
+        told = told if isinstance(told, dict) else {}
+        run, call = told.get("run_id"), told.get("call")
+        if isinstance(run, str):
+            self.of_run.parent, self.of_run.parent_call = run, _whole(call) or None if isinstance(call, int) else None
+
     def _at(self, record: Record) -> datetime | None:
-        return self._known(record.at)
+        return None if type(record.event) is Quarantined else self._known(record.at)
 
     def _known(self, at: datetime | None) -> datetime | None:
         """A time, unless no clock gave it: the trace of this run has none."""
@@ -325,17 +337,20 @@ class RunRows:
 def rendered(
     run: int, run_id: str, records: Iterable[StoredLine], notes: Iterable[StoredLine]
 ) -> dict[str, Iterable[Row]]:
-    """All rows of a run by table, from its stored records and those of the stream beside it.
-
-    Raises:
-        UnknownEvent: a stored line is not a record of this vocabulary.
-    """
+    """All rows of a run by table, from its stored records and those of the stream beside it."""
     rows = RunRows(run, run_id)
-    for position, _, line in records:
-        rows.add(line, position)
-    for position, _, line in notes:
-        rows.note(line, position)
+    for stored, record in examined(run_id, records):
+        rows.add(stored.line, record)
+    for _, record in examined(run_id + NOTES, notes):
+        rows.note(record)
     return rows.tables()
+
+
+def _payload(line: bytes) -> JsonText | None:
+    try:
+        return JsonText(bytes(_stored.decode(line).event).decode())
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _whole(number: int) -> int:

@@ -69,10 +69,12 @@ def sync(db: DuckDBPyConnection, log: EventLog, *, before_writing: Callable[[], 
 
 def _grown(log: EventLog, watermark: int) -> tuple[int, int, dict[str, int]]:
     """The new watermark, how many records lie before it, and how far the runs that grew have come there."""
-    reached, count, grown = watermark, 0, {}
-    for offset, record in islice(log.read_all(after=watermark), RECORDS_MAX):
-        reached, count = offset, count + 1
-        grown[record.run_id] = record.position
+    reached, count, grown = watermark, 0, dict[str, int]()
+    for span in log.order(after=watermark):
+        reached, count = span.offset, count + span.records
+        grown[span.run_id] = span.position
+        if count >= RECORDS_MAX:
+            break
     return reached, count, grown
 
 

@@ -55,7 +55,9 @@ class RunRow(Row, kw_only=True):
     principal: Annotated[str | None, "On whose behalf the run acts."] = None
     tenant: Annotated[str | None, "Whose data the run may see."] = None
     goal: Annotated[str | None, "What was asked for."] = None
-    status: Annotated[str, "How the run reads: the status of its end, or unfinished while the log holds no end."] = ""
+    status: Annotated[
+        str, "How it reads: the status of its end, unfinished while there is none, degraded if events cannot be read."
+    ] = ""
     reason: Annotated[str | None, "Why it ended, or is about to."] = None
     dimension: Annotated[str | None, "Of what the budget was used up, if that ended it."] = None
     answer: Annotated[str | None, "The run's answer."] = None
@@ -65,6 +67,7 @@ class RunRow(Row, kw_only=True):
     last_at: Annotated[datetime | None, "When its last record was written."] = None
     clock: Annotated[str | None, "What its times are worth: utc, naive (of an unknown zone) or none."] = None
     records: Annotated[int, "How many records it has: its rows in events."] = 0
+    quarantined: Annotated[int, "How many of them, and of the remarks on it, cannot be read."] = 0
     steps: Annotated[int, "Answered model requests."] = 0
     tokens: Annotated[int, "Tokens of all replies: input, cached input and output."] = 0
     tool_calls: Annotated[int, "Calls that were made; further attempts of the same call do not count."] = 0
@@ -124,7 +127,8 @@ class EventRow(Row, kw_only=True):
     cause: Annotated[int, "The position it follows from; 0 where nothing in the run caused it."]
     remaining: Annotated[int, "How many records of the same append were still to come."]
     kind: Annotated[str, "What happened: tool_called, verdict_given and so on."]
-    payload: Annotated[JsonText, "The event as it is stored."]
+    payload: Annotated[JsonText | None, "The event as it is stored; NULL if it is not even JSON."]
+    problem: Annotated[str | None, "Why it cannot be read; its kind is then quarantined."] = None
 
 
 class ToolCallRow(Row, kw_only=True):
