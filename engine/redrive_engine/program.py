@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,7 @@ from redrive_engine.dialects import DIALECTS, Dialect
 from redrive_engine.policy import Policy
 from redrive_engine.tools import Declaration
 from redrive_engine.verifiers import Verifier
-from redrive_events import BadInput, Json, Part, RunStarted, Terms, canonical, digest
+from redrive_events import BadInput, Json, Limits, Part, Purpose, RunStarted, Terms, canonical, digest
 from redrive_projections import VIEWS, Message, RunState
 
 # The version of the engine's own behaviour: a run is replayed under the rules it was recorded with.
@@ -71,10 +72,40 @@ class Program:
         """What a model is told of its tools: as the trace has it, or what is offered."""
         return list(self.told) or self.offered
 
-    @cached_property
-    def rest(self) -> bytes:
+    def offers(self, purpose: Purpose) -> dict[str, Json]:
+        """The tools that come with a request: for a plan, a lesson or a direct answer there is nothing to call."""
+        return self.offered if self._calls(purpose) else {}
+
+    def rest(self, model: str, purpose: Purpose) -> bytes:
         """What of a request is no message, in canonical bytes: model, parameters, tools."""
-        return canonical({"model": self.terms.model, "parameters": self.terms.parameters, "tools": self.taught})
+        known = model, self._calls(purpose)
+        if known not in self._rests:
+            tools = self.taught if known[1] else {}
+            self._rests[known] = canonical({"model": model, "parameters": self.terms.parameters, "tools": tools})
+        return self._rests[known]
+
+    def _calls(self, purpose: Purpose) -> bool:
+        return purpose == "act" and self.terms.arm != "direct"
+
+    @cached_property
+    def _rests(self) -> dict[tuple[str, bool], bytes]:
+        return {}
+
+    def child(self, budget: Limits) -> Program:
+        """The program of a child run: the same agent in its loop, with its own goal, no criteria and nobody to ask."""
+        terms = msgspec.structs.replace(
+            self.terms,
+            budget=budget,
+            arm="loop",
+            plan=None,
+            done={},
+            answer="",
+            partial="",
+            dialogue=False,
+            escalation="end",
+            recovery=tuple(rung for rung in self.terms.recovery if rung != "escalate"),
+        )
+        return dataclasses.replace(self, terms=terms)
 
     @cached_property
     def parts(self) -> dict[str, Part]:

@@ -45,7 +45,7 @@ class Usage(Data, frozen=True):
 
 
 class Returned(Data, frozen=True):
-    """What a child run came back with; what it used up counts in its parent's budget, and is paid for in its own log."""
+    """What a child run came back with; what it used counts in its parent's budget, and is paid for in its own log."""
 
     status: Status
     reason: str = ""

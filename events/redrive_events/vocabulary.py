@@ -23,6 +23,8 @@ from redrive_events.terms import Dimension, Failure, Rung, Terms
 
 # An unknown effect is treated like a write: nobody may assume that nothing happened. A ``run`` is a child run.
 Effect: TypeAlias = Literal["read", "write", "unknown", "run"]
+# What a model is asked for: its next decision, a plan, or a lesson.
+Purpose: TypeAlias = Literal["act", "plan", "reflect"]
 Verdict: TypeAlias = Literal["allow", "deny"]
 
 
@@ -115,7 +117,7 @@ class ModelAsked(_Event, frozen=True, tag="model_asked"):
     model: str = ""
     parameters: dict[str, Json] = {}
     view: str = "chat.1"
-    purpose: Literal["act", "plan", "reflect"] = "act"
+    purpose: Purpose = "act"
 
 
 class ToolCalled(_Event, frozen=True, tag="tool_called"):
@@ -300,11 +302,13 @@ class BudgetWarned(_Event, frozen=True, tag="budget_warned"):
 class RecoveryChosen(_Event, frozen=True, tag="recovery_chosen"):
     """Failures of a kind have reached their quota: what is tried next, and the positions of these failures.
 
-    ``model`` is the one that is asked from here on, where it is another; ``text`` is what it is told.
+    ``model`` is the one that is asked from here on, where it is another; ``text`` is what it is told, ``reason`` for
+    the record.
     """
 
     failure: Failure
     rung: Rung
+    reason: str
     window: tuple[int, ...]
     model: str = ""
     text: str = ""

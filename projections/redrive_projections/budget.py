@@ -7,13 +7,13 @@ from redrive_projections.state import RunState
 
 
 def used(state: RunState) -> dict[Dimension, int]:
-    """What the run has used so far, by dimension: wall time in milliseconds, cost in millionths."""
+    """What the run and its children have used so far, by dimension: wall time in milliseconds, cost in millionths."""
     return {
         "steps": state.steps,
-        "tokens": state.tokens,
+        "tokens": state.tokens + state.child_tokens,
         "wall_time": state.wall_us // 1000,
-        "tool_calls": state.tool_calls,
-        "cost": state.cost_micros,
+        "tool_calls": state.tool_calls + state.child_tool_calls,
+        "cost": state.cost_micros + state.child_cost_micros,
     }
 
 

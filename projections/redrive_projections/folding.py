@@ -42,6 +42,7 @@ from redrive_events import (
     ReflectionNoted,
     ReplyRefused,
     Request,
+    Returned,
     RunEnded,
     RunStarted,
     SignalsHeard,
@@ -54,7 +55,8 @@ from redrive_events import (
     text_of,
 )
 from redrive_projections.state import Call, Fact, RunState
-from redrive_projections.transcript import Message, opening, received
+from redrive_projections.transcript import Message, opening, planned, received
+from redrive_projections.watching import watch
 
 _HEARS = DRIVERS | ANSWERS
 _MICROSECOND = timedelta(microseconds=1)
@@ -85,6 +87,7 @@ def evolve(state: RunState, record: Record) -> RunState:
     if type(event) in _HEARS:
         state.hearing, state.unheard = state.unheard, []
         state.requests.pop(record.cause, None)
+    watch(state, event, record.position)
     _STEPS[type(event)](state, event, record.position)
     return state
 
@@ -140,6 +143,9 @@ def _request(state: RunState, event: Request, position: int) -> None:
 
 def _model_asked(state: RunState, event: ModelAsked, position: int) -> None:
     _settle(state)
+    state.purpose = event.purpose
+    if event.purpose == "act":
+        state.failures = []
     state.requests[position] = event
     said = _said(state, {one for one in event.new if isinstance(one, int)})
     new = (said.get(one, ()) if isinstance(one, int) else (Message(one.role, one.text, 0),) for one in event.new)
@@ -159,24 +165,24 @@ def _said(state: RunState, positions: set[int]) -> dict[int, deque[Message]]:
 
 def _replied(state: RunState, event: ModelReplied, position: int) -> None:
     state.steps += 1
-    state.model_failed, state.failure = 0, None
+    state.failure = None
     state.cost_micros += event.cost_micros or 0
     if event.usage is not None:
         usage = event.usage
         state.tokens += usage.input + usage.cache_read + usage.cache_write + usage.output
-    state.messages.append(Message("assistant", event.content, position))
+    if state.purpose == "act":  # what it said of a plan or a lesson stands in the event that was made of it
+        state.messages.append(Message("assistant", event.content, position))
 
 
 def _model_failed(state: RunState, event: ModelFailed, position: int) -> None:
-    state.model_failed += 1
     state.failure = event
 
 
 def _decided(state: RunState, event: DecisionMade, position: int) -> None:
-    state.unreadable = 0
     content = state.messages[-1].content if state.messages else ""
     state.answer = event.answer or (text_of(content) if event.kind == "finish" else "")
     blocks = blocks_of(content) if event.calls else ()
+    state.begun = event.step or state.begun
     for proposed in event.calls:
         state.calls_made = proposed.call
         call = Call(proposed.call, proposed.tool, proposed.arguments, native=proposed.block is not None)
@@ -187,7 +193,6 @@ def _decided(state: RunState, event: DecisionMade, position: int) -> None:
 
 
 def _reply_refused(state: RunState, event: ReplyRefused, position: int) -> None:
-    state.unreadable += 1
     state.messages.append(Message("user", event.text, position))
 
 
@@ -199,7 +204,7 @@ def _finish_refused(state: RunState, event: FinishRefused, position: int) -> Non
 
 
 def _intercepted(state: RunState, event: CallIntercepted, position: int) -> None:
-    _respond(state, event.call, event.text, position)
+    _respond(state, event.call, event.text, position, "intercepted")
 
 
 def _warned(state: RunState, event: BudgetWarned, position: int) -> None:
@@ -212,12 +217,14 @@ def _recovered(state: RunState, event: RecoveryChosen, position: int) -> None:
 
 
 def _reflected(state: RunState, event: ReflectionNoted, position: int) -> None:
+    state.failures = []
     state.lessons.append(event.lesson)
     _notice(state, event.lesson, position)
 
 
 def _planned(state: RunState, event: PlanDrawn, position: int) -> None:
-    state.plan = event
+    state.plan, state.begun, state.off_plan = event, 0, ""
+    _notice(state, planned(event), position)
 
 
 def _person_asked(state: RunState, event: PersonAsked, position: int) -> None:
@@ -234,27 +241,45 @@ def _notice(state: RunState, text: str, position: int) -> None:
 
 def _verdict(state: RunState, event: VerdictGiven, position: int) -> None:
     if event.verdict == "deny":
-        _respond(state, event.call, event.text, position)
+        _respond(state, event.call, event.text, position, "denied")
 
 
 def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
     state.requests[position] = event
-    state.tool_calls += event.attempt == 1
     call = state.calls.setdefault(event.call, Call(event.call, event.tool, event.arguments))
     call.arguments, call.effect, call.key = event.arguments, event.effect, event.key
     call.attempt, call.response = event.attempt, None
+    if event.attempt == 1:
+        state.tool_calls += 1
+        call.order, call.digest = state.tool_calls, event.digest
 
 
 def _observed(state: RunState, event: ObservationReceived, position: int) -> None:
-    _respond(state, event.call, event.content, position)
+    _respond(state, event.call, event.content, position, event.status)
+    if event.status == "error":
+        state.failures.append(position)
+    if event.returned is not None:
+        _came_back(state, event.returned)
+
+
+def _came_back(state: RunState, child: Returned) -> None:
+    """What a child used counts here too; one that did not do its step puts the run off its plan."""
+    state.child_tokens += child.tokens
+    state.child_tool_calls += child.tool_calls
+    state.child_cost_micros += child.cost_micros
+    step = state.plan.steps[state.begun - 1] if state.plan and 0 < state.begun <= len(state.plan.steps) else ""
+    if child.status in {"succeeded", "finished"}:
+        state.done.append(f"{step} → {child.answer}")
+    else:
+        state.off_plan = f"step {state.begun} ({step}) ended {child.status}: {child.reason}"
 
 
 def _observation_refused(state: RunState, event: ObservationRefused, position: int) -> None:
-    _respond(state, event.call, event.text, position)
+    _respond(state, event.call, event.text, position, "refused")
 
 
 def _reconciled(state: RunState, event: EffectReconciled, position: int) -> None:
-    _respond(state, event.call, event.content, position)
+    _respond(state, event.call, event.content, position, "ok" if event.outcome == "landed" else event.outcome)
 
 
 def _in_doubt(state: RunState, event: EffectInDoubt, position: int) -> None:
@@ -282,12 +307,12 @@ def _nothing(state: RunState, event: Event, position: int) -> None:
     """What the record's place and time do not already say changes nothing."""
 
 
-def _respond(state: RunState, number: int, content: Content | None, position: int) -> None:
+def _respond(state: RunState, number: int, content: Content | None, position: int, outcome: str = "") -> None:
     """Give a call its one response; a later one (a refusal, a reconciliation) takes its place."""
     call = state.calls.get(number)
     if call is None:  # a recording with an answer too many: the replayer says so, the fold goes on
         return
-    call.observed = position
+    call.observed, call.outcome = position, outcome
     if content is None:
         call.response = None
     elif call.native:

@@ -64,7 +64,8 @@ def _asked(records: Iterable[Record]) -> Iterator[tuple[Asked, ModelAsked, RunSt
         event = record.event
         if type(event) is ModelAsked:
             part = state.started.parts.get("tools") if state.started else None
-            tools = part.data if part else {}
+            calls = event.purpose == "act" and state.terms.arm != "direct"
+            tools = part.data if part and calls else {}
             yield Asked(record.position, tuple(state.asked), event.model, event.parameters, tools), event, state
 
 

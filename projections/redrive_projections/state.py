@@ -16,6 +16,7 @@ from redrive_events import (
     ModelReplied,
     ObservationReceived,
     PlanDrawn,
+    Purpose,
     ReconcileAsked,
     Request,
     RunEnded,
@@ -25,6 +26,7 @@ from redrive_events import (
     ToolCalled,
 )
 from redrive_projections.transcript import Message
+from redrive_projections.watch import Watch
 
 _ANSWERS = {
     ModelReplied: ModelAsked,
@@ -44,7 +46,10 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct):
-    """A proposed call, as far as it has come; ``id`` is the provider's label, ``observed`` the answer's position."""
+    """A proposed call, as far as it has come; ``id`` is the provider's label, ``observed`` the answer's position.
+
+    ``outcome`` is in one word what became of it: ok, error, timeout, denied, refused …; empty while it is open.
+    """
 
     number: int
     tool: str
@@ -53,8 +58,11 @@ class Call(msgspec.Struct):
     native: bool = True
     effect: str = "write"
     key: str = ""
+    digest: str = ""
+    order: int = 0
     attempt: int = 0
     observed: int = 0
+    outcome: str = ""
     response: Message | None = None
 
 
@@ -62,6 +70,8 @@ class RunState(msgspec.Struct):
     """All that the loop knows of a run. A fold owns its state and changes it in place: to keep one, copy it.
 
     ``counted`` is the moment up to which wall time has been counted; ``model`` the stronger one that is asked by now.
+    ``failures`` are the positions of what failed since the model last acted; ``begun`` is the step of the plan or
+    workflow, ``done`` what its steps came to, ``off_plan`` why the rest is to be drawn anew.
     ``quarantined`` says why the events at these positions cannot be read: all else is then no more than a guess.
     """
 
@@ -87,15 +97,22 @@ class RunState(msgspec.Struct):
     hearing: list[Event] = []
     last_word: bool = False
     model: str = ""
+    purpose: Purpose = "act"
     lessons: list[str] = []
+    failures: list[int] = []
     plan: PlanDrawn | None = None
+    begun: int = 0
+    done: list[str] = []
+    off_plan: str = ""
+    child_tokens: int = 0
+    child_tool_calls: int = 0
+    child_cost_micros: int = 0
     steps: int = 0
     tokens: int = 0
     tool_calls: int = 0
     cost_micros: int = 0
     wall_us: int = 0
-    unreadable: int = 0
-    model_failed: int = 0
+    watch: Watch = msgspec.field(default_factory=Watch)
     failure: ModelFailed | None = None
     quarantined: dict[int, str] = {}
 
@@ -108,6 +125,16 @@ class RunState(msgspec.Struct):
     def running(self) -> bool:
         """Whether new requests may still follow."""
         return self.started is not None and self.stop is None and self.end is None
+
+    @property
+    def unreadable(self) -> int:
+        """How many replies in a row could not be read."""
+        return self.watch.in_a_row("unreadable")
+
+    @property
+    def model_failed(self) -> int:
+        """How often in a row the model gave no answer."""
+        return self.watch.in_a_row("model_failed")
 
     def turn(self) -> Iterator[Message]:
         """The responses to the calls of the last reply, in reply order; only those that say something."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from redrive_events import Content, Json, MessageReceived, OwnWords, RunStarted, canonical
+from redrive_events import Content, Json, MessageReceived, OwnWords, PlanDrawn, RunStarted, canonical
 
 ROLES = {"user": "user", "operator": "system", "agent": "assistant", "tool": "tool"}
 
@@ -48,6 +48,9 @@ def opening(started: RunStarted) -> tuple[Message, ...]:
         Message(said["role"], _content(said["content"]), 1, said.get("call_id", ""))
         for said in (part.data if part else None) or ()
     ]
+    if started.lessons:
+        lessons = "".join(f"\n- {lesson}" for lesson in started.lessons)
+        messages.append(Message("user", f"Lessons of earlier runs:{lessons}", 1))
     if started.goal:
         messages.append(Message("user", started.goal, 1))
     return tuple(messages)
@@ -55,6 +58,12 @@ def opening(started: RunStarted) -> tuple[Message, ...]:
 
 def _content(data: Json) -> Content:
     return data if isinstance(data, str) else msgspec.convert(data, Content)
+
+
+def planned(plan: PlanDrawn) -> str:
+    """A plan as the model reads it."""
+    steps = "".join(f"\n{number}. {step}" for number, step in enumerate(plan.steps, start=1))
+    return f"The plan:{steps}"
 
 
 def received(event: MessageReceived, position: int) -> Message:

@@ -63,12 +63,13 @@ async def ask(
 async def _ask_model(request: ModelAsked, waiting: Waiting, program: Program, model: Model) -> Answer:
     # What is sent is what the log says was asked, to the byte. Where another program asked it, with other tools or
     # another model, that can no longer be built: the request is closed, and this program asks its own.
-    if request_digest(waiting.messages, program.rest) != request.request:
+    known = request.model in {program.terms.model, *program.terms.models}
+    if not known or request_digest(waiting.messages, program.rest(request.model, request.purpose)) != request.request:
         return ModelFailed(kind="cancelled", retryable=True)
     question = ModelRequest(
         turn=waiting.steps + 1,
         messages=waiting.messages,
-        tools=program.offered,
+        tools=program.offers(request.purpose),
         model=request.model,
         parameters=request.parameters,
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from redrive_engine.loop.follows import Follows
 from redrive_engine.program import Program
-from redrive_events import FinishRefused, RunEnded, StopDecided
-from redrive_projections import RunState, claims, missing, sealed, worded
+from redrive_events import FinishRefused, PersonAsked, RunEnded, StopDecided
+from redrive_projections import RunState, claims, missing, partly_worded, sealed, worded
 
 
 def finished(program: Program, s: RunState) -> Follows:
@@ -23,6 +23,14 @@ def closed(program: Program, s: RunState) -> StopDecided:
     return StopDecided(status="failed", reason=f"not done: {', '.join(lacking)}") if lacking else done(program)
 
 
+def escalated(program: Program, reason: str) -> Follows:
+    """A person is to take over: the run waits for one, or ends, as the contract says."""
+    if program.terms.escalation == "wait":
+        yield PersonAsked(actor="operator", why="escalation", reason=reason)
+    else:
+        yield StopDecided(status="escalated", reason=reason)
+
+
 def ended(program: Program, s: RunState, stop: StopDecided) -> RunEnded:
     """The end; there is an answer only where the run came to its own end."""
     template = program.terms.answer
@@ -32,6 +40,7 @@ def ended(program: Program, s: RunState, stop: StopDecided) -> RunEnded:
         reason=stop.reason,
         state=sealed(s),
         answer=(worded(template, s.facts) if template else s.answer) if own else None,
+        partial=None if own else partly_worded(program.terms.partial, s.facts),
         claims=claims(template, s.facts) if own else (),
     )
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from redrive_engine.policy import SCHEMA, UNKNOWN_TOOL, Question, Ruling, by_contract
+from collections.abc import Iterator
+
+from redrive_engine.occurrence import occurs
+from redrive_engine.policy import GROUNDED, Question, Ruling, by_contract, no_such_tool
 from redrive_engine.program import Program
-from redrive_events import Json, VerdictGiven
+from redrive_engine.tools import Declaration
+from redrive_events import SCHEMA, UNKNOWN_TOOL, Json, Reading, VerdictGiven, canonical, text_of
 from redrive_projections import MISSING, Call, RunState
 
 
@@ -25,6 +29,9 @@ def _ruling(program: Program, s: RunState, call: Call) -> Ruling:
     assert s.started is not None
     assert s.now is not None
     declared = None if program.tools is None else program.tools.get(call.tool)
+    if declared is None and program.tools is not None:
+        read = Reading(path="tool", operator="one_of", value=call.tool, limit=sorted(program.tools))
+        return Ruling("deny", UNKNOWN_TOOL, f"no tool {call.tool!r}", no_such_tool(call.tool, program.offered), (read,))
     if declared is not None and call.tool in program.offered and (problem := declared.problems(call.arguments)):
         return Ruling("deny", SCHEMA, reason=problem, text=f"{call.tool}: {problem}")
     question = Question(
@@ -39,16 +46,28 @@ def _ruling(program: Program, s: RunState, call: Call) -> Ruling:
         at=s.now,
     )
     ruling = by_contract(program.terms, question)
-    if ruling.verdict == "allow" and declared is None and program.tools is not None:
-        return Ruling("deny", UNKNOWN_TOOL, reason=f"no tool {call.tool!r}", text=_known(program))
+    if ruling.verdict == "allow" and declared is not None:
+        ruling = _grounded(s, declared, call) or ruling
     if ruling.verdict == "allow" and program.policy is not None:
         return program.policy.judge(question)
     return ruling
 
 
+def _grounded(s: RunState, declared: Declaration, call: Call) -> Ruling | None:
+    """A denial, if an argument that must not be made up occurs nowhere."""
+    for place, value in declared.grounded_values(call.arguments).items():
+        if not any(occurs(value, words) for words in _grounds(s)):
+            read = Reading(path=f"arguments.{place}", operator="grounded", value=value)
+            text = f"{call.tool}: {place} is a value that nobody gave and nothing showed, so the call was not made."
+            return Ruling("deny", GROUNDED, f"arguments.{place} occurs nowhere", text, (read,))
+    return None
+
+
+def _grounds(s: RunState) -> Iterator[str]:
+    """What people said and verified observations showed, the latest first, then what is known."""
+    yield from (text_of(content) for content in reversed(s.watch.grounds.values()))
+    yield from (canonical(fact.value).decode() for fact in s.facts.values())
+
+
 def _argument(call: Call, name: str) -> Json:
     return call.arguments.get(name, MISSING) if name and isinstance(call.arguments, dict) else MISSING
-
-
-def _known(program: Program) -> str:
-    return f"There is no such tool. There are: {', '.join(sorted(program.tools or {}))}."

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from redrive_engine.dialects import Unreadable
+from redrive_engine.loop import planning, reflecting, workflow
 from redrive_engine.loop.calling import called, observed, reconciled, taken_up
-from redrive_engine.loop.ending import closed, ended, finished
+from redrive_engine.loop.ending import closed, ended, escalated, finished
 from redrive_engine.loop.follows import Follows
+from redrive_engine.loop.guards import stalled, warned
+from redrive_engine.loop.recovering import judged, recovered
 from redrive_engine.program import Program
 from redrive_events import (
     STRANGERS,
@@ -19,11 +22,14 @@ from redrive_events import (
     ModelReplied,
     ObservationReceived,
     PersonAsked,
+    Purpose,
     Record,
     ReplyRefused,
     StopDecided,
 )
-from redrive_projections import RunState, exhausted, kept_of, references, request_digest, sealed
+from redrive_projections import Message, RunState, exhausted, kept_of, references, request_digest, sealed
+
+NO_CALLS = Unreadable("a call where there are no tools", "There are no tools here. Answer in words.")
 
 
 def react(program: Program, s: RunState, record: Record) -> Follows:
@@ -67,12 +73,30 @@ def overdue(program: Program, s: RunState) -> Follows:
 
 
 def replied(program: Program, s: RunState, event: ModelReplied) -> Follows:
-    """A reply is read: calls are judged and made, an answer is checked, anything else is refused."""
+    """A reply is read as what was asked for: a lesson, a plan, or the next decision."""
+    if s.purpose == "reflect":
+        yield reflecting.noted(s, event)
+    elif s.purpose == "act":
+        yield from decided(program, s, event)
+    elif isinstance(steps := planning.read(program, event), Unreadable):
+        yield from not_understood(program, s, steps)
+    else:
+        yield from planning.drawn(s, steps)
+
+
+def not_understood(program: Program, s: RunState, reply: Unreadable) -> Follows:
+    """The model is told how a reply is written; too often in a row, and the run is over."""
+    yield ReplyRefused(reason=reply.reason, text=reply.text)
+    yield from judged(program, s, "unreadable")
+
+
+def decided(program: Program, s: RunState, event: ModelReplied) -> Follows:
+    """A decision: calls are judged and made, an answer is checked, anything else is refused."""
     decision = program.dialect.read(event.content)
     if isinstance(decision, Unreadable):
-        yield ReplyRefused(reason=decision.reason, text=decision.text)
-        if reached(s.unreadable, program.terms.quotas.unreadable):
-            yield StopDecided(status="failed", reason=f"{s.unreadable} unreadable replies in a row")
+        yield from not_understood(program, s, decision)
+    elif decision.calls and program.terms.arm == "direct":
+        yield from not_understood(program, s, NO_CALLS)
     elif decision.calls:
         yield from called(program, s, decision)
     elif program.terms.dialogue:
@@ -84,12 +108,14 @@ def replied(program: Program, s: RunState, event: ModelReplied) -> Follows:
         yield DecisionMade(kind="finish", summary=decision.summary, answer=answer, dropped=dropped)
         if not s.waiting:  # else words came meanwhile, and the model reads them first
             yield from finished(program, s)
+            yield from judged(program, s, "finish")
 
 
 def failed(program: Program, s: RunState, event: ModelFailed) -> Follows:
-    """A failure that may pass is asked again within the quota; another ends the run."""
-    if not event.retryable or reached(s.model_failed, program.terms.quotas.model_failed):
-        yield StopDecided(status="failed", reason=f"model: {event.kind}")
+    """A failure that may pass is asked again within the quota; for another, only something else can help."""
+    quota = program.terms.quotas.model_failed
+    if not event.retryable or (quota is not None and s.model_failed >= quota):
+        yield from recovered(program, s, "model_failed", f"model: {event.kind}")
 
 
 def onward(program: Program, s: RunState) -> Follows:
@@ -102,28 +128,61 @@ def onward(program: Program, s: RunState) -> Follows:
             yield closed(program, s)
         elif over:
             yield StopDecided(status="exhausted", reason=over, dimension=over)
+        elif s.watch.escalating:
+            yield from escalated(program, s.watch.escalating.reason)
+        elif stop := stalled(program, s):
+            yield stop
         else:
-            yield asked(program, s)
+            yield from warned(program, s)
+            yield from further(program, s)
     if s.stop is not None:
         yield ended(program, s, s.stop)
 
 
-def asked(program: Program, s: RunState) -> ModelAsked:
-    """The next request, as a difference to the last one."""
+def further(program: Program, s: RunState) -> Follows:
+    """The next thing to ask for: a lesson from what failed, then what this way of driving a run has next."""
+    terms = program.terms
+    if s.failures and terms.reflection == "model":
+        yield asked(program, s, purpose="reflect", words=reflecting.WORDS)
+    elif terms.arm == "plan" and terms.plan is not None:
+        if s.plan is None or (s.off_plan and s.plan.revision <= terms.plan.revisions):
+            yield asked(program, s, purpose="plan", words=planning.words(terms.plan, s.off_plan))
+        elif s.off_plan:
+            yield planning.given_up(s.plan, s.off_plan)
+        elif s.begun < len(s.plan.steps):
+            yield from planning.begun(program, s, s.plan)
+        else:
+            yield asked(program, s)
+    elif terms.arm == "workflow":
+        yield from worked(program, s)
+    else:
+        yield asked(program, s)
+
+
+def worked(program: Program, s: RunState) -> Follows:
+    """The next call of the workflow; behind the last one the run is done, or the model words what was found."""
+    steps = program.terms.workflow
+    if s.begun == len(steps):
+        yield closed(program, s) if program.terms.answer else asked(program, s)
+    elif problem := workflow.stuck(s, steps):
+        yield StopDecided(status="failed", reason=problem)
+    else:
+        yield from called(program, s, workflow.proposed(s, steps), step=s.begun + 1)
+
+
+def asked(program: Program, s: RunState, *, purpose: Purpose = "act", words: str = "") -> ModelAsked:
+    """The next request, as a difference to the last one; ``words`` are the engine's own, for this request alone."""
     name, view = program.view
-    messages = view(s)
+    model = s.model or program.terms.model
+    messages = [*view(s), Message("user", words, 0)] if words else view(s)
     kept = kept_of(s.asked, messages)
     return ModelAsked(
         kept=kept,
         new=references(messages[kept:]),
-        request=request_digest(messages, program.rest),
+        request=request_digest(messages, program.rest(model, purpose)),
         state=sealed(s),
-        model=program.terms.model,
+        model=model,
         parameters=program.terms.parameters,
         view=name,
+        purpose=purpose,
     )
-
-
-def reached(count: int, quota: int | None) -> bool:
-    """Whether failures in a row have reached their quota; None is no limit."""
-    return quota is not None and count >= quota

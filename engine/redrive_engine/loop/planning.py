@@ -1,0 +1,155 @@
+"""Plan, then loop: each step of a plan is a child run, and one that goes wrong has the rest drawn anew."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from redrive_engine.dialects import Unreadable
+from redrive_engine.loop.follows import Follows
+from redrive_engine.program import Program
+from redrive_events import (
+    BadInput,
+    Content,
+    DecisionMade,
+    FactCommitted,
+    Json,
+    Limits,
+    ModelReplied,
+    PlanDrawn,
+    PlanTerms,
+    ProposedCall,
+    Returned,
+    StopDecided,
+    ToolCalled,
+    VerdictGiven,
+    canonical,
+    digest,
+    parse_json,
+    text_of,
+)
+from redrive_projections import Call, RunState, left, same
+
+# The engine's own tool: a call of it is a child run.
+RUN: Final = "run"
+RULE: Final = "a step of the plan"
+
+_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.DOTALL)
+# `1. …`, `2) …`, `3、…`, `- …`: a list as people and models write one.
+_ITEM = re.compile(r"^\s*(?:\d{1,2}\s*[.)、：:．]|[-*•])\s*(\S.*?)\s*$", re.MULTILINE)  # noqa: RUF001 - Chinese signs
+
+
+def words(terms: PlanTerms, off_plan: str) -> str:
+    """What the model is told when a plan is to be drawn, or drawn anew."""
+    again = f"The plan has to be drawn anew: {off_plan}. Plan only what is still to be done. " if off_plan else ""
+    return (
+        f"{again}Do not act yet. Draw a plan of at most {terms.steps} steps that reaches the goal with the tools there "
+        'are. Reply with one JSON object only: {"steps": ["…", "…"]}.'
+    )
+
+
+def read(program: Program, event: ModelReplied) -> tuple[str, ...] | Unreadable:
+    """The reply to a request for a plan."""
+    return read_plan(event.content, most=(program.terms.plan or PlanTerms()).steps)
+
+
+def drawn(s: RunState, steps: tuple[str, ...]) -> Follows:
+    """The model has drawn a plan, for the first time or anew."""
+    yield DecisionMade(kind="plan", summary=f"{len(steps)} step{'' if len(steps) == 1 else 's'}")
+    yield PlanDrawn(steps=steps, revision=s.plan.revision + 1 if s.plan else 1, reason=s.off_plan)
+
+
+def read_plan(content: Content, *, most: int) -> tuple[str, ...] | Unreadable:
+    """The steps of a plan: from JSON, fenced or not, or from a list of lines.
+
+    Whatever prose stands around it is not looked at.
+    """
+    text = text_of(content)
+    steps = tuple(step for step in (" ".join(one.split()) for one in _steps(text)) if step)
+    if not steps:
+        return Unreadable("no plan", f'No steps were found. Reply with {{"steps": ["…", …]}}, at most {most} of them.')
+    if len(steps) > most:
+        return Unreadable(
+            f"a plan of {len(steps)} steps", f"{len(steps)} steps are too many: at most {most} are allowed."
+        )
+    return steps
+
+
+def _steps(text: str) -> Iterator[str]:
+    for candidate in (*_FENCE.findall(text), text):
+        for start in (at for at, sign in enumerate(candidate) if sign in "{["):
+            found = _listed(candidate[start:])
+            if found is not None:
+                yield from found
+                return
+    yield from _ITEM.findall(text)
+
+
+def _listed(text: str) -> list[str] | None:
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+        value = parse_json(text[:end])
+    except (ValueError, RecursionError, BadInput):
+        return None
+    steps = value.get("steps") if isinstance(value, dict) else value
+    return steps if isinstance(steps, list) and all(isinstance(step, str) for step in steps) else None
+
+
+def begun(program: Program, s: RunState, plan: PlanDrawn) -> Follows:
+    """The next step of the plan is set upon its way, with a goal that says no more than that step."""
+    terms = program.terms.plan or PlanTerms()
+    number, of = s.begun + 1, len(plan.steps)
+    remaining = left(program.terms.budget, s)
+    budget = Limits(
+        steps=terms.step_budget,
+        tokens=remaining["tokens"],
+        wall_time_ms=remaining["wall_time"],
+        tool_calls=remaining["tool_calls"],
+        cost_micros=remaining["cost"],
+        currency=program.terms.budget.currency,
+    )
+    arguments: dict[str, Json] = {
+        "goal": _goal(s, plan.steps[s.begun]),
+        "budget": msgspec.to_builtins(budget),
+    }
+    call = s.calls_made + 1
+    yield DecisionMade(
+        kind="call",
+        summary=f"step {number} of {of}: {plan.steps[s.begun]}",
+        calls=(ProposedCall(call=call, tool=RUN, arguments=arguments),),
+        step=number,
+    )
+    yield VerdictGiven(call=call, verdict="allow", rule=RULE)
+    yield ToolCalled(
+        call=call,
+        tool=RUN,
+        arguments=arguments,
+        digest=digest({"tool": RUN, "arguments": arguments}),
+        effect="run",
+    )
+
+
+def _goal(s: RunState, step: str) -> str:
+    done = "".join(f"\n- {line}" for line in s.done) or "\n(nothing)"
+    known = "".join(f"\n- {key}: {canonical(fact.value).decode()}" for key, fact in sorted(s.facts.items()))
+    overall = s.started.goal if s.started else ""
+    facts = f"\nKnown facts:{known}" if known else ""
+    return f"Overall goal: {overall}\nDone so far:{done}{facts}\nDo only this step: {step}"
+
+
+def came_back(s: RunState, call: Call, returned: Returned) -> Follows:
+    """What a child run found becomes known here too; its evidence is what it came back with."""
+    for key, value in returned.facts.items():
+        before = s.facts.get(key)
+        if before is None or not same(before.value, value):
+            supersedes = None if before is None else before.position
+            yield FactCommitted(key=key, value=value, verifier=RUN, evidence=(call.observed,), supersedes=supersedes)
+
+
+def given_up(plan: PlanDrawn, why: str) -> StopDecided:
+    """The plan has been drawn anew as often as it may."""
+    return StopDecided(status="failed", reason=f"off plan {plan.revision}: {why}")

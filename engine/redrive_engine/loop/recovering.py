@@ -1,0 +1,62 @@
+"""What becomes of failures in a row: corrected within their quota, then another way, a stronger model, a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from redrive_engine.loop.follows import Follows
+from redrive_engine.program import Program
+from redrive_events import Failure, RecoveryChosen, Rung, StopDecided
+from redrive_projections import RunState
+
+FAILURES: Final[Mapping[Failure, str]] = {
+    "unreadable": "unreadable replies",
+    "model_failed": "requests without an answer of the model",
+    "arguments": "calls with bad arguments",
+    "denied": "denied calls",
+    "tool_failed": "tool failures",
+    "refused": "refused observations",
+    "finish": "refused finishes",
+    "infrastructure": "failures of infrastructure",
+}
+
+
+def judged(program: Program, s: RunState, *kinds: Failure) -> Follows:
+    """Whether failures of these kinds have reached their quota; None is no limit."""
+    for kind in kinds:
+        quota: int | None = getattr(program.terms.quotas, kind)
+        count = s.watch.in_a_row(kind)
+        if s.running and quota is not None and count >= quota:
+            yield from recovered(program, s, kind, f"{count} {FAILURES[kind]} in a row")
+
+
+def recovered(program: Program, s: RunState, kind: Failure, reason: str) -> Follows:
+    """The next rung of the contract's ladder that can help here; behind the last the run is given up."""
+    window = tuple(s.watch.failures.get(kind, ()))
+    remaining = list(program.terms.recovery)
+    for taken in s.watch.rungs:
+        if taken in remaining:
+            remaining.remove(taken)
+    for rung in remaining:
+        model = _stronger(program, s) if rung == "stronger_model" else ""
+        if (rung, kind) != ("another_way", "model_failed") and (model or rung != "stronger_model"):
+            text = _text(rung, reason)
+            yield RecoveryChosen(failure=kind, rung=rung, reason=reason, window=window, model=model, text=text)
+            return
+    yield StopDecided(status="failed", reason=reason, window=window)
+
+
+def _stronger(program: Program, s: RunState) -> str:
+    """The next of the stronger models; empty if the last of them is asked already."""
+    models = program.terms.models
+    following = models.index(s.model) + 1 if s.model in models else 0
+    return models[following] if following < len(models) else ""
+
+
+def _text(rung: Rung, reason: str) -> str:
+    if rung == "another_way":
+        return f"Stop here: {reason}. This way does not work; take another one, or finish with what there is."
+    if rung == "stronger_model":
+        return f"You go on in place of another model, which was given up on: {reason}. Look at what it tried first."
+    return ""
