@@ -222,7 +222,8 @@ class RandomWorld:
     def _rival(self) -> None:
         state, worker = fold(self.log.read(RUN)), self.log.writer
         self.log.writer = "rival"
-        write(self.log, self.program, state, Happened(lease_of(state, "rival", self.program), self._now()))
+        lease = Happened(lease_of(state, "rival", self.program), self._now())
+        without_waiting(write(self.log, self.program, state, lease))
         self.log.writer = worker
 
     def _lost(self) -> None:

@@ -146,7 +146,14 @@ class Agent:
                 self.program, log=opened, tools=self.tools, model=ready, patience=patience, clock=around.now
             )
             async with world:
-                state = await drive(run_id, log=opened, world=world, program=self.program, worker=around.worker())
+                state = await drive(
+                    run_id,
+                    log=opened,
+                    world=world,
+                    program=self.program,
+                    worker=around.worker(),
+                    keep=anyio.to_thread.run_sync,
+                )
         return Run(run_id, opened, state)
 
     def _started(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -27,10 +28,22 @@ from redrive_events import (
 from redrive_projections import RunState, evolve, fold
 
 _T = TypeVar("_T")
+# How an append is waited for.
+Keep: TypeAlias = Callable[[Callable[[], None]], Awaitable[None]]
 
 
-async def drive(run_id: str, *, log: EventLog, world: World, program: Program, worker: str) -> RunState:
+async def at_once(append: Callable[[], None]) -> None:
+    """Append where one stands: whoever drives with a script waits for nothing, and needs no event loop."""
+    append()
+
+
+async def drive(
+    run_id: str, *, log: EventLog, world: World, program: Program, worker: str, keep: Keep = at_once
+) -> RunState:
     """Take the run up and go on until it ends; the state it ended in.
+
+    An event loop gives a ``keep`` that appends elsewhere, in a thread: it is then free for its other runs, and those
+    that append meanwhile share a commit.
 
     Raises:
         NoSuchRun: nobody began that run.
@@ -39,13 +52,13 @@ async def drive(run_id: str, *, log: EventLog, world: World, program: Program, w
     """
     s = state_of(log, run_id)
     if s.end is None:
-        s = write(log, program, s, await world.begin(s, worker))
+        s = await write(log, program, s, await world.begin(s, worker), keep)
     while s.end is None:
-        s = write(log, program, s, await world.answer(waiting_of(s, program.terms.budget)))
+        s = await write(log, program, s, await world.answer(waiting_of(s, program.terms.budget)), keep)
     return s
 
 
-def write(log: EventLog, program: Program, s: RunState, happened: Happened) -> RunState:
+async def write(log: EventLog, program: Program, s: RunState, happened: Happened, keep: Keep = at_once) -> RunState:
     """Append what happened and what follows; where the log has moved on, on top of what came in between.
 
     Raises:
@@ -55,7 +68,7 @@ def write(log: EventLog, program: Program, s: RunState, happened: Happened) -> R
         expected, epoch = s.position, s.epoch
         batch = append_of(program, s, happened)
         try:
-            log.append(s.run_id, batch, expected=expected)
+            await keep(partial(log.append, s.run_id, batch, expected=expected))
         except StaleAppend:
             # The batch was folded into this state, so it is thrown away: nothing is ever merged.
             s = state_of(log, s.run_id)

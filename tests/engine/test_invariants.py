@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from redrive_engine import Happened, Program, drive, react
+from redrive_engine.drive import Keep
 from redrive_events import Derived, EventLog, Record
 from redrive_projections import RunState, fold
 from tests.random_runs import programs, random_run, tapes
@@ -31,8 +32,8 @@ def test_the_log_folds_to_the_state_of_its_driver(tape: bytes, program: Program)
     """At each append, and whole: a resumed run must know all that the first worker knew, and nothing else."""
     write = DRIVING.write
 
-    def watched(log: EventLog, program: Program, s: RunState, happened: Happened) -> RunState:
-        after: RunState = write(log, program, s, happened)
+    async def watched(log: EventLog, program: Program, s: RunState, happened: Happened, keep: Keep) -> RunState:
+        after: RunState = await write(log, program, s, happened, keep)
         assert after == fold(log.read(after.run_id))
         return after
 

@@ -17,7 +17,7 @@ import pytest
 
 from redrive_engine.agent import Agent
 from redrive_engine.contract import Contract
-from redrive_engine.drive import lease_of, write
+from redrive_engine.drive import lease_of, without_waiting, write
 from redrive_engine.live import Patience
 from redrive_engine.models import ModelRequest, ModelTrouble, ScriptedModel, reply, use
 from redrive_engine.signals import cancel, say
@@ -430,7 +430,8 @@ def test_a_worker_that_was_frozen_before_a_write_does_not_start_it() -> None:
         def hold(self, run_id: str, worker: str, *, ttl_s: float) -> Lease:
             state = fold(self.read(run_id))
             if [one for one in state.requests.values() if isinstance(one, ToolCalled)]:
-                write(self, desk.agent.program, state, Happened(lease_of(state, "other", desk.agent.program), NOON))
+                lease = Happened(lease_of(state, "other", desk.agent.program), NOON)
+                without_waiting(write(self, desk.agent.program, state, lease))
             return super().hold(run_id, worker, ttl_s=ttl_s)
 
     desk, log = Desk(PAY), Overtaken()
