@@ -14,6 +14,7 @@ from redrive_events import (
     INPUTS,
     REQUESTS,
     STRANGERS,
+    CallIntercepted,
     CancelRequested,
     Content,
     DecisionMade,
@@ -233,12 +234,17 @@ class Calls:
             return
         called = [event.call for event in events if isinstance(event, ToolCalled)]
         allowed = [one.call for one in verdicts if one.verdict == "allow"]
-        denied = [one for one in verdicts if one.verdict == "deny" and one.rule != "schema"]
+        ends = {"schema": "tell", "unknown tool": self.terms.on_unknown}
+        blocking = [
+            one for one in verdicts if one.verdict == "deny" and ends.get(one.rule, self.terms.on_denied) == "block"
+        ]
         stops = [event.status for event in events if isinstance(event, StopDecided)]
-        if denied and self.terms.on_denied == "block":
-            assert (called, stops) == ([], ["blocked"]), "if one blocks the run, none starts"
-        else:
-            assert called == ([] if stops else allowed), "all that is allowed is called, in reply order"
+        held = {event.call for event in events if isinstance(event, CallIntercepted)}
+        assert held <= set(allowed), "only what is allowed can be held back"
+        if blocking:
+            assert (called, held, stops) == ([], set(), ["blocked"]), "if one blocks the run, none starts"
+        elif called or not stops:
+            assert called == [call for call in allowed if call not in held], "what is allowed is called, in reply order"
 
     def _called(self, event: ToolCalled) -> None:
         before = self.attempts.setdefault(event.call, [])

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
+from redrive_engine.grounded import unmarked
 from redrive_engine.misfits import misfits
 from redrive_events import BadInput, Json, canonical
 
@@ -49,10 +50,11 @@ class Arguments:
             self._model: type[BaseModel] = create_model(
                 tool, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields
             )
-            self.schema: Json = _plain(self._model.model_json_schema())
+            self.schema, places = unmarked(_plain(self._model.model_json_schema()))
         except PydanticUserError as error:
             raise TypeError(f"tool {tool}: an argument has a type that JSON cannot carry") from error
         self.schema.setdefault("properties", {})
+        self.grounded = tuple(sorted(places))
 
     @property
     def names(self) -> list[str]:

@@ -16,6 +16,7 @@ from pydantic.errors import PydanticUserError
 
 from redrive_engine.arguments import Arguments
 from redrive_engine.contract import milliseconds
+from redrive_engine.grounded import values_under
 from redrive_events import Effect, Json, digest
 
 T = TypeVar("T")
@@ -77,8 +78,9 @@ def _anything(arguments: Json) -> str:  # noqa: ARG001 - the signature of every 
 class Declaration:
     """The pure half of a tool: what a program knows of it, and a model is told.
 
-    ``object`` and ``destination`` name the arguments that say what is acted on, and where it goes. ``problems`` gives
-    an empty text for arguments that fit the schema, else one line that a model can act on.
+    ``object`` and ``destination`` name the arguments that say what is acted on, and where it goes. ``grounded`` are the
+    places in the schema (JSON pointers) of which the values must not be made up. ``problems`` gives an empty text for
+    arguments that fit the schema, else one line that a model can act on.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Declaration:
     destination: str = ""
     timeout_ms: int | None = 30_000
     output_max_bytes: int = 65_536
+    grounded: tuple[str, ...] = ()
     problems: Callable[[Json], str] = field(default=_anything, compare=False, repr=False)
 
     @property
@@ -105,7 +108,12 @@ class Declaration:
             "destination": self.destination,
             "timeout_ms": self.timeout_ms,
             "output_max_bytes": self.output_max_bytes,
+            "grounded": list(self.grounded),
         }
+
+    def grounded_values(self, arguments: Json) -> dict[str, str | int | float]:
+        """The texts and numbers in ``arguments`` that must not be made up, by where they stand."""
+        return values_under(self.schema, self.grounded, arguments)
 
     @property
     def digest(self) -> str:
@@ -178,6 +186,7 @@ def tool(
             destination=destination,
             timeout_ms=None if timeout is None else milliseconds(timeout),
             output_max_bytes=_size_bytes(output_max),
+            grounded=arguments.grounded,
             problems=arguments.problems,
         )
         return Tool(function, declaration, arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from redrive_events.content import Data, Json
 
@@ -96,6 +96,11 @@ class StepTerms(Data, frozen=True):
 Failure: TypeAlias = Literal[
     "unreadable", "model_failed", "arguments", "denied", "tool_failed", "refused", "finish", "infrastructure"
 ]
+# By these rules a call is denied that only needs correcting: its arguments do not fit, or there is no such tool.
+SCHEMA: Final = "schema"
+UNKNOWN_TOOL: Final = "unknown tool"
+SLIPS: Final = frozenset({SCHEMA, UNKNOWN_TOOL})
+
 Rung: TypeAlias = Literal["another_way", "stronger_model", "escalate"]
 WayOut: TypeAlias = Literal["finish", "unable", "escalate"]
 
@@ -119,6 +124,7 @@ class Terms(Data, frozen=True):
     quotas: Quotas = Quotas()
     attempts: int = 2
     on_denied: Literal["block", "tell"] = "tell"
+    on_unknown: Literal["block", "tell"] = "tell"
     on_refused: Literal["fail", "tell"] = "tell"
     on_doubt: Literal["escalate", "tell"] = "escalate"
     dialect: str = "native"

@@ -1,7 +1,7 @@
 """Views of a run, each folded from its records: state, completion, budget, transcript, timeline, history."""
 
 from redrive_projections.budget import exhausted, left, limits, used
-from redrive_projections.completion import claims, missing, slots, status, worded
+from redrive_projections.completion import claims, missing, partly_worded, slots, status, worded
 from redrive_projections.folding import evolve, fold
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
 from redrive_projections.requests import Asked, rebuilt, requests
@@ -9,6 +9,7 @@ from redrive_projections.state import Call, Fact, RunState, answered_by
 from redrive_projections.timeline import Moment, called_as, harmless, one_line, timeline
 from redrive_projections.transcript import Message, kept_of, opening, references, request_digest
 from redrive_projections.views import VIEWS, sealed, state_view
+from redrive_projections.watch import Turn, Watch
 
 __all__ = [
     "MISSING",
@@ -20,6 +21,8 @@ __all__ = [
     "Message",
     "Moment",
     "RunState",
+    "Turn",
+    "Watch",
     "answered_by",
     "called_as",
     "claims",
@@ -35,6 +38,7 @@ __all__ = [
     "missing",
     "one_line",
     "opening",
+    "partly_worded",
     "problem_of",
     "rebuilt",
     "references",

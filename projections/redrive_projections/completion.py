@@ -24,6 +24,12 @@ def worded(template: str, facts: Mapping[str, Fact]) -> str:
     return _SLOT.sub(lambda slot: _text(facts[slot[1]].value) if slot[1] in facts else slot[0], template)
 
 
+def partly_worded(template: str, facts: Mapping[str, Fact]) -> str | None:
+    """What a template gives over the facts there are: a line that names one which is not known is left out."""
+    lines = [line for line in template.splitlines() if all(key in facts for key in slots(line))]
+    return worded("\n".join(lines), facts) if lines else None
+
+
 def slots(template: str) -> tuple[str, ...]:
     """The facts a template speaks of."""
     return tuple(dict.fromkeys(_SLOT.findall(template)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from redrive_engine.policy.paths import spelled, split, value_at
@@ -70,5 +70,9 @@ def _why(one: ScopeReading) -> str:
 
 def _not_granted(granted: list[str], tool: str) -> Ruling:
     read = Reading(path="tool", operator="one_of", value=tool, limit=granted)
-    text = f"There is no tool {tool!r} here. The tools are: {', '.join(granted) or 'none'}."
-    return Ruling("deny", "not granted", f"tool {tool!r} is not granted", text, (read,))
+    return Ruling("deny", "not granted", f"tool {tool!r} is not granted", no_such_tool(tool, granted), (read,))
+
+
+def no_such_tool(tool: str, granted: Iterable[str]) -> str:
+    """What the model is told of a tool that it may not use, the same whether it exists or not."""
+    return f"There is no tool {tool!r} here. The tools are: {', '.join(granted) or 'none'}."

@@ -8,17 +8,16 @@ from typing import Protocol
 
 import msgspec
 
-from redrive_events import Effect, Json, Reading, Verdict
+from redrive_events import SCHEMA, UNKNOWN_TOOL, Effect, Json, Reading, Verdict
 
 # What the model reads of a denial: the same words for every scope and threshold, so that none can be guessed at.
 NOT_ALLOWED = "This call is not allowed."
 
-# Arguments that do not fit are the model's to correct, so a denial by this rule never blocks a run.
-SCHEMA = "schema"
-UNKNOWN_TOOL = "unknown tool"
+# An argument must occur in what people said, in facts, or in observations that were verified.
+GROUNDED = "grounded"
 
 # By these names the engine itself rules; no rule that people write is called so.
-RESERVED = (SCHEMA, UNKNOWN_TOOL, "no rule", "granted", "not granted", "scope", "excluded")
+RESERVED = (SCHEMA, UNKNOWN_TOOL, GROUNDED, "no rule", "granted", "not granted", "scope", "excluded")
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -1,0 +1,61 @@
+"""What guards and quotas judge by: failures in a row, what each turn brought, which calls were made."""
+
+from __future__ import annotations
+
+import msgspec
+
+from redrive_events import Content, Dimension, Failure, RecoveryChosen, Rung, text_of
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A call that was made: the how manieth it was, and where its request stands."""
+
+    order: int
+    position: int
+
+
+class Turn(msgspec.Struct):
+    """A reply and what came of it: whether an action in it was new, whether something became known.
+
+    ``excused`` is a turn that says nothing against the model: infrastructure failed in it, or a person spoke.
+    """
+
+    position: int
+    said: Content
+    summary: str = ""
+    tools: tuple[str, ...] = ()
+    acted: bool = False
+    learnt: bool = False
+    excused: bool = False
+
+    @property
+    def thought(self) -> str:
+        """What the model thought, whole: the summary, or all that it said where that was cut, or there is none."""
+        return self.summary if self.summary and not self.summary.endswith("…") else text_of(self.said)
+
+
+class Watch(msgspec.Struct):
+    """A part of a run's state.
+
+    ``failures`` are the positions of the failures of each kind in a row, since the last success or recovery;
+    ``rungs`` the recoveries chosen so far, ``escalating`` one that is to be handed to a person once nothing is open.
+    ``turns`` are those since a person last spoke; ``calls`` those that were made, by the digest of tool and arguments,
+    and ``landed`` the order of the last write that landed. ``warned`` is where the end of a budget was told, ``spent``
+    what had been used when the model was last asked. ``grounds`` are the words that bear out an argument, by their
+    position: those of people, and of observations that were verified. ``accepted`` is the call of the last of these.
+    """
+
+    failures: dict[Failure, list[int]] = {}
+    rungs: list[Rung] = []
+    escalating: RecoveryChosen | None = None
+    turns: list[Turn] = []
+    calls: dict[str, list[Made]] = {}
+    landed: int = 0
+    warned: dict[Dimension, int] = {}
+    spent: dict[Dimension, int] = {}
+    grounds: dict[int, Content] = {}
+    accepted: int = 0
+
+    def in_a_row(self, kind: Failure) -> int:
+        """How many failures of this kind there were in a row."""
+        return len(self.failures.get(kind, ()))
