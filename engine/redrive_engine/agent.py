@@ -59,6 +59,7 @@ class Settings(TypedDict, total=False):
     log: EventLog | Path | str
     run_id: str
     labels: Mapping[str, str] | None
+    lessons: Sequence[str]
     model: Model | None
     prices: Prices | Path | None
     patience: Patience | None
@@ -121,6 +122,7 @@ class Agent:
         log: EventLog | Path | str = "redrive.db",
         run_id: str = "",
         labels: Mapping[str, str] | None = None,
+        lessons: Sequence[str] = (),
         model: Model | None = None,
         prices: Prices | Path | None = None,
         patience: Patience | None = None,
@@ -128,7 +130,8 @@ class Agent:
     ) -> Run:
         """Begin a run, or go on with the one that has this id, until it ends.
 
-        ``model`` answers in place of the agent's own, ``prices`` say what it costs.
+        ``lessons`` are those of earlier runs, ``model`` answers in place of the agent's own, and ``prices`` say what it
+        costs.
 
         Raises:
             BadInput: the id is taken by a run that was asked for otherwise, or may not be an id; the model cannot be
@@ -137,7 +140,9 @@ class Agent:
         """
         around = surroundings or Surroundings()
         run_id = check_run_id(run_id or around.mint()[:10])
-        started = self._started(goal, around, principal=principal, tenant=tenant, labels=dict(labels or {}))
+        started = self._started(
+            goal, around, principal=principal, tenant=tenant, labels=dict(labels or {}), lessons=tuple(lessons)
+        )
         priced = metered(model or self.model, prices or self.prices, self.program.terms)
         async with connected(priced) as ready:  # first of all, so that nothing is begun that nobody can answer
             opened = SqliteLog(Path(log)) if isinstance(log, str | Path) else log
@@ -157,7 +162,14 @@ class Agent:
         return Run(run_id, opened, state)
 
     def _started(
-        self, goal: str, around: Surroundings, *, principal: str, tenant: str, labels: dict[str, str]
+        self,
+        goal: str,
+        around: Surroundings,
+        *,
+        principal: str,
+        tenant: str,
+        labels: dict[str, str],
+        lessons: tuple[str, ...],
     ) -> RunStarted:
         return RunStarted(
             goal=goal,
@@ -171,6 +183,7 @@ class Agent:
             parts=self.program.parts,
             environment=dict(around.environment()),
             labels=labels,
+            lessons=lessons,
         )
 
     def _begin(self, log: EventLog, run_id: str, started: RunStarted, *, at: datetime) -> None:

@@ -28,6 +28,8 @@ def program_for(started: RunStarted, *, agent: Agent | None = None, policy: Poli
         program = permissive(started)
     else:
         raise CannotReplay(f"no program for agent {started.agent!r}; give --agent")
+    if started.parent is not None and started.source is None:  # a child run, with the budget its parent gave it
+        program = program.child(started.contract.budget)
     if policy is None:
         return program
     return dataclasses.replace(program, policy=RulesPolicy.from_toml(policy) if isinstance(policy, Path) else policy)

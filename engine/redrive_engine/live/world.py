@@ -13,10 +13,12 @@ from typing import Self
 import anyio
 from anyio.abc import TaskGroup
 
-from redrive_engine.drive import lease_of, state_of
+from redrive_engine.drive import drive, lease_of, state_of
+from redrive_engine.live import children
 from redrive_engine.live.asking import UNSETTLED, ask
 from redrive_engine.live.pausing import Patience, pause_of
 from redrive_engine.live.surroundings import now
+from redrive_engine.loop import ACTING
 from redrive_engine.models import Model
 from redrive_engine.program import Program
 from redrive_engine.tools import Tool
@@ -46,10 +48,14 @@ class _Flight:
     request: Request
     scope: anyio.CancelScope
     due: datetime | None
+    stopped: bool = False
 
 
 class LiveWorld:
-    """Use as an async context manager around `drive`; on leaving, what is still under way is abandoned."""
+    """Use as an async context manager around `drive`; on leaving, what is still under way is abandoned.
+
+    The world of a child run is under the lease of the run at the top of its tree.
+    """
 
     def __init__(
         self,
@@ -63,6 +69,7 @@ class LiveWorld:
     ) -> None:
         self._program, self._log, self._tools, self._model = program, log, tools, model
         self._patience = patience or Patience()
+        self._root = ""  # of a child run: the run at the top of its tree
         self._clock = clock  # of the run's own time; what is really waited for goes by `now`
         self._flights: dict[int, _Flight] = {}
         self._answers: dict[int, Answer] = {}
@@ -93,7 +100,7 @@ class LiveWorld:
             only = group.exceptions[0]
             raise only from (only.__cause__ or only.__context__)
         finally:
-            if self._lease is not None:
+            if self._lease is not None and not self._root:
                 self._log.release(self._lease[0], self._lease[1])
 
     async def begin(self, state: RunState, worker: str) -> Happened:
@@ -116,7 +123,7 @@ class LiveWorld:
             if not waits and not self._start(position, request, waiting):
                 return Happened(SignalsHeard(), self._clock())
         if waiting.stopping:
-            self._hurry()
+            self._hurry(waiting)
         while True:
             self._keep_lease(waiting)
             self._landed = anyio.Event()
@@ -158,10 +165,10 @@ class LiveWorld:
         Right before a write starts the lease must stand, and must have stood since the last append: between two leases
         of this worker there may have been another's.
         """
-        if waiting.stopping and not isinstance(request, ReconcileAsked):
+        if waiting.stopping and not isinstance(request, ReconcileAsked) and not self._is_begun(request, waiting):
             self._flights[position] = _Flight(request, anyio.CancelScope(), now())  # nothing starts after a stop
             return True
-        if isinstance(request, ToolCalled) and request.effect != "read":
+        if _acts(request):
             self._hold(waiting.run_id, waiting.worker)
             if self._moved_on(waiting):
                 return False
@@ -175,10 +182,33 @@ class LiveWorld:
         with flight.scope:
             if pause_s:
                 await anyio.sleep(pause_s)
-            answer = await ask(flight.request, waiting, self._program, self._tools, self._model, self._running)
+            answer = await self._ask(flight.request, waiting)
             if self._flights.get(position) is flight:  # else it was given up, and comes too late
                 self._answers[position] = answer
                 self._landed.set()
+
+    async def _ask(self, request: Request, waiting: Waiting) -> Answer:
+        if not isinstance(request, ToolCalled) or request.effect != "run":
+            return await ask(request, waiting, self._program, self._tools, self._model, self._running)
+        program = children.program_of(self._program, request)
+        run_id = children.begin(self._log, waiting, request, program, at=self._clock())
+        world = LiveWorld(
+            program,
+            log=self._log,
+            tools=self._tools,
+            model=self._model,
+            patience=self._patience,
+            clock=self._clock,
+        )
+        world._root = self._root or waiting.run_id
+        async with world:
+            state = await drive(run_id, log=self._log, world=world, program=program, worker=waiting.worker)
+        return children.returned(request, state)
+
+    def _is_begun(self, request: Request, waiting: Waiting) -> bool:
+        """Whether it is a child run that a worker before has begun: it is driven on, to hear that it is to end."""
+        child = isinstance(request, ToolCalled) and request.effect == "run"
+        return child and self._log.head(children.child_id(waiting.run_id, request)).position > 0
 
     def _due(self, request: Request, pause_s: float) -> datetime | None:
         match request:
@@ -191,15 +221,21 @@ class LiveWorld:
             case _:
                 return None
 
-    def _hurry(self) -> None:
-        """The run is ending: reads and model requests are given up at once, writes may finish within the grace."""
+    def _hurry(self, waiting: Waiting) -> None:
+        """The run is ending: reads and model requests are given up at once, writes may finish within the grace.
+
+        A child is asked to end, and has its own grace for that.
+        """
         moment = now()
         grace = moment + timedelta(seconds=self._patience.grace_s)
         for flight in self._flights.values():
-            patient = isinstance(flight.request, ReconcileAsked) or (
-                isinstance(flight.request, ToolCalled) and flight.request.effect != "read"
-            )
-            limit = grace if patient else moment
+            request = flight.request
+            if isinstance(request, ToolCalled) and request.effect == "run":
+                if not flight.stopped:
+                    flight.stopped = True
+                    children.stop(self._log, waiting, request, at=self._clock())
+                continue
+            limit = grace if isinstance(request, ReconcileAsked) or _acts(request) else moment
             flight.due = limit if flight.due is None else min(flight.due, limit)
 
     def _moved_on(self, waiting: Waiting) -> bool:
@@ -212,14 +248,19 @@ class LiveWorld:
             self._hold(waiting.run_id, waiting.worker)
 
     def _hold(self, run_id: str, worker: str) -> None:
+        run_id = self._root or run_id
         lease = self._log.hold(run_id, worker, ttl_s=self._patience.lease_s)
         self._lease = (run_id, worker, lease.until)
+
+
+def _acts(request: Request) -> bool:
+    return isinstance(request, ToolCalled) and request.effect in ACTING
 
 
 def given_up(request: Request, *, stopping: bool) -> Answer:
     """The answer to a request that was given up: by its own limit of time, or since the run is ending."""
     match request:
-        case ToolCalled(effect="read") if stopping:
+        case ToolCalled(effect="read" | "run") if stopping:
             return ObservationReceived(call=request.call, status="cancelled", content="Cancelled: the run is ending.")
         case ToolCalled() if stopping:
             return ObservationReceived(call=request.call, status="unknown", content="The outcome is not known.")
