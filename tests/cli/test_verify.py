@@ -4,21 +4,56 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Redrive
 
+FLIPPED = "substr(line, 1, 40) || x'7e' || substr(line, 42)"
+CHANGES = {
+    "a byte": (
+        f"UPDATE events SET line = CAST({FLIPPED} AS BLOB) WHERE position = 11",
+        (11, "changed", "the bytes are not those that were written"),
+    ),
+    "a digest": (
+        "UPDATE events SET digest = zeroblob(32) WHERE position = 7",
+        (7, "changed", "the bytes are not those that were written"),
+    ),
+    "a record less": ("DELETE FROM events WHERE position = 5", (5, "missing", "missing, position 6 stands here")),
+    "a tail less": ("DELETE FROM events WHERE position > 20", (21, "cut off", "cut off, 25 records were written")),
+    "another head": (
+        "UPDATE runs SET digest = zeroblob(32)",
+        (25, "changed", "the bytes are not those that were written"),
+    ),
+    "another time of the head": (
+        "UPDATE runs SET at = '2001-01-01T00:00:00.000000'",
+        (25, "changed", "the head has another time than its record"),
+    ),
+    "another order": (
+        "UPDATE appends SET last_id = last_id - 1 WHERE last_offset = 25",
+        (1, "order", "its place in the order over all runs is wrong"),
+    ),
+}
+STORES = {
+    "a trigger less": ("DROP TRIGGER events_refuse_update", "its trigger events_refuse_update is missing"),
+    "a table more": ("CREATE TABLE extra (a)", "its table extra is extra"),
+    "no virtual column": ("ALTER TABLE events ADD COLUMN more", "its table events is not as it is made"),
+}
 
-def changed(statement: str, *values: object) -> None:
-    """Change the file behind the log's back."""
-    db = sqlite3.connect("redrive.db")
-    for (trigger,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-        db.execute(f"DROP TRIGGER {trigger}")
-    db.execute(statement, values)
-    db.commit()
-    db.close()
+
+def changed(*statements: str, **values: object) -> None:
+    """Change the file behind the log's back, and leave no other trace."""
+    with closing(sqlite3.connect("redrive.db")) as db:
+        triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            db.execute(statement, values)
+        for _, made in triggers:
+            db.execute(made)
+        db.commit()
 
 
 def test_a_sound_log(redrive: Redrive, incident: str) -> None:
@@ -26,40 +61,52 @@ def test_a_sound_log(redrive: Redrive, incident: str) -> None:
     assert redrive("verify") == (0, "25 events of 1 stream: each is as it was written\n", "")
 
 
-@pytest.mark.parametrize(
-    ("statement", "position", "problem"),
-    [
-        (
-            "UPDATE events SET line = replace(line, 'refund', 'refunt') WHERE position = 11",
-            11,
-            "the bytes are not those that were written",
-        ),
-        (
-            "UPDATE events SET digest = zeroblob(32) WHERE position = 7",
-            7,
-            "the bytes are not those that were written",
-        ),
-        ("DELETE FROM events WHERE position = 5", 5, "missing, position 6 stands here"),
-        ("DELETE FROM events WHERE position > 20", 21, "missing, 25 records were written"),
-        ("UPDATE runs SET digest = zeroblob(32)", 25, "the bytes are not those that were written"),
-    ],
-    ids=["a byte", "a digest", "a record less", "a tail less", "another head"],
-)
-def test_damage_is_named_by_run_and_position(
-    redrive: Redrive, incident: str, statement: str, position: int, problem: str
+@pytest.mark.parametrize(("statement", "damage"), CHANGES.values(), ids=CHANGES)
+def test_damage_is_named_by_run_position_and_kind(
+    redrive: Redrive, incident: str, statement: str, damage: tuple[int, str, str]
 ) -> None:
     """Exit code 1: this is a finding, not a bad request."""
     changed(statement)
+    position, kind, problem = damage
     said = redrive("verify")
     assert said.code == 1
-    assert said.out == f"{incident}  position {position}  {problem}\n25 events of 1 stream: 1 damaged\n"
-    data = json.loads(redrive("verify", incident, "--json").out)
-    assert data["damaged"] == [{"run_id": incident, "position": position, "problem": problem}]
+    assert said.out.splitlines()[0] == f"{incident}  position {position}  {kind}  {problem}"
+    data = json.loads(redrive("verify", "--json").out)
+    assert data["damaged"][0] == {"run_id": incident, "position": position, "kind": kind, "problem": problem}
+
+
+@pytest.mark.parametrize(("statement", "problem"), STORES.values(), ids=STORES)
+def test_a_file_that_is_not_as_it_is_made_is_told(
+    redrive: Redrive, incident: str, statement: str, problem: str
+) -> None:
+    """Whoever took a trigger away may come back."""
+    with closing(sqlite3.connect("redrive.db")) as db:
+        db.execute(statement)
+    assert redrive("verify") == (1, f"the log    store  {problem}\n25 events of 1 stream: 1 damaged\n", "")
+
+
+def test_what_nobody_began_is_extra(redrive: Redrive, incident: str) -> None:
+    """Events that no head speaks of would never be read, and never be missed."""
+    changed("DELETE FROM runs")
+    said = redrive("verify")
+    assert said.out.splitlines()[:2] == [
+        "the log  position 1  extra  extra, no run has the number 1",
+        "the log              order  in the order over all runs, offset 25 is of no run that was begun",
+    ]
+
+
+def test_events_behind_the_head_are_extra(redrive: Redrive, incident: str) -> None:
+    """The head of an earlier moment seals an earlier run; the next append would take a position that is taken."""
+    changed(
+        "UPDATE runs SET position = 20, (digest, at) = "
+        "(SELECT e.digest, runs.at FROM events e WHERE e.id = (runs.run << 32) + 20)",
+    )
+    assert f"{incident}  position 21  extra" in redrive("verify").out
 
 
 def test_a_damaged_run_is_neither_shown_nor_replayed_as_if_it_were_whole(redrive: Redrive, incident: str) -> None:
-    """What came before the damage is shown, and the exit code says that it is not all."""
-    changed("UPDATE events SET line = replace(line, 'refund', 'refunt') WHERE position = 11")
+    """What can be read around the damage is shown, and the exit code says that it is not all."""
+    changed(CHANGES["a byte"][0])
     assert redrive("show", incident).code == 1
     assert redrive("replay", incident).code == 3
     assert redrive("export", incident).code == 1
@@ -76,6 +123,6 @@ def test_a_changed_recording_is_found(redrive: Redrive, incident: str, folder: P
 
 def test_only_the_named_runs_are_checked(redrive: Redrive, incident: str, refund: str) -> None:
     """Damage elsewhere is not theirs."""
-    changed("UPDATE events SET digest = zeroblob(32) WHERE run = (SELECT run FROM runs WHERE run_id = ?)", refund)
+    changed("UPDATE events SET digest = zeroblob(32) WHERE run = (SELECT run FROM runs WHERE run_id = :id)", id=refund)
     assert redrive("verify", incident).code == 0
     assert redrive("verify", incident, refund).code == 1

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated
 
 import typer
 
 from redrive.chosen import Choice
+from redrive.files import replacing
 from redrive.options import LOG, LogOption, RunArgument
-from redrive_events import BadInput, write_portable
+from redrive_events import write_portable
 
 
 def export(
@@ -33,30 +30,5 @@ def export(
         if output is None:
             write_portable(one.log, [one.run_id], sys.stdout.buffer)
             return
-        with _replacing(output) as file:
+        with replacing(output) as file:
             write_portable(one.log, [one.run_id], file, compressed=output.suffix == ".zst")
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of ``path`` once all of it is written; for its owner alone, as a log is.
-
-    What a link leads to is replaced, not the link; into a pipe or a device is written, since none may take its place.
-    """
-    part = None
-    try:
-        path = Path(os.path.realpath(path)) if path.is_symlink() else path
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            with path.open("wb") as device:
-                yield device
-            return
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            part = Path(file.name)
-            yield file
-        part.replace(path)
-        part = None
-    except OSError as error:
-        raise BadInput((error.strerror or "cannot be written").lower(), place=str(path)) from error
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)

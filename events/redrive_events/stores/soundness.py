@@ -74,13 +74,13 @@ def _spans(db: sqlite3.Connection) -> Iterator[Damage]:
     """Each record of each run has a place in the order, one alone, and behind the records before it."""
     run, run_id, reached, end, before = 0, "", 0, 0, 0
     for last, count, offset, named, written in db.execute(_SPANS):
-        if type(last) is not int:
-            yield Damage("", 0, "order", f"in the order over all runs, offset {offset} is nobody's")
+        if type(last) is not int or named is None:
+            yield Damage("", 0, "order", f"in the order over all runs, offset {offset} is of no run that was begun")
             return
         if last >> 32 != run:
             if reached != end:
                 yield _unordered(run_id, reached + 1)
-            run, run_id, reached, end, before = last >> 32, named or "", 0, written or 0, 0
+            run, run_id, reached, end, before = last >> 32, named, 0, written, 0
         if (last & 0xFFFFFFFF) - count != reached or offset <= before:
             yield _unordered(run_id, reached + 1)
         reached, before = last & 0xFFFFFFFF, offset
