@@ -171,3 +171,60 @@ def test_an_agent_that_cannot_be_loaded_is_one_line(redrive: Redrive, folder: Pa
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith(f"redrive: wrong_agents:{attribute}: {words}")
     assert said.err.count("\n") == 1
+
+
+def test_a_run_may_ask_another_model_than_the_agents_own(redrive: Redrive, folder: Path) -> None:
+    """The scripted one over HTTP: the whole way of a provider, with one flag; its replay is the same."""
+    command = ["run", "refund_desk:agent", "--goal", "Refund ord_123", "--model", "loopback"]
+    for run_id, more in (("r-1", []), ("r-2", ["--stream"])):
+        assert redrive(*command, "--run-id", run_id, *more) == (0, f"{run_id}  succeeded\nRefunded 4900 cents.\n", "")
+        assert redrive("replay", run_id, "--agent", "refund_desk:agent")[0] == 0
+
+
+def test_what_a_model_costs_is_a_table_in_a_file(redrive: Redrive, folder: Path) -> None:
+    """Without a price for it a limit of cost could not be kept; the run is not begun."""
+    command = ["run", "refund_desk:agent", "--goal", "Refund ord_123", "--model", "loopback", "--prices", "p.toml"]
+    (folder / "p.toml").write_text("[models.other]\ninput = 1\noutput = 2\n", encoding="utf-8")
+    code, out, err = redrive(*command)
+    assert (code, out) == (2, "")
+    assert err.startswith("redrive: contract.budget.cost: the contract limits cost, and there is no price for ")
+    assert not (folder / "redrive.db").exists()
+    (folder / "p.toml").write_text("[models.loopback]\ninput = 1\n", encoding="utf-8")
+    assert redrive(*command) == (2, "", "redrive: p.toml:1: models.loopback: output is missing\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        pytest.param(["--stream"], "--stream: needs --model, which it is about", id="a stream of nothing"),
+        pytest.param(["--base-url", "http://a"], "--base-url: needs --model, which it is about", id="a place"),
+        pytest.param(
+            ["--model", "loopback", "--base-url", "http://a"], "--base-url: loopback is at a place of its own", id="two"
+        ),
+        pytest.param(["--model", "gpt"], "model gpt: a model is named PROVIDER:NAME, as openai:gpt-5", id="no model"),
+        pytest.param(["--prices", "none.toml"], "none.toml: No such file or directory", id="no prices"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_is_a_bad_request(
+    redrive: Redrive, folder: Path, options: list[str], problem: str
+) -> None:
+    """One line, and no log is made."""
+    assert redrive("run", "login_redirect:agent", "--goal", "x", *options) == (2, "", f"redrive: {problem}\n")
+    assert not (folder / "redrive.db").exists()
+
+
+def test_a_model_elsewhere(redrive: Redrive, folder: Path) -> None:
+    """At the URL of a server that speaks as a provider does."""
+    server = "import redrive as rd, looker; s = rd.Loopback(looker.agent.model).__enter__(); print(s.url, flush=True); "
+    (folder / "looker.py").write_text(SLOW, encoding="utf-8")
+    (folder / "go").touch()
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{server}input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        code, out, _ = redrive(*RUN, "--model", "openai-chat:any", "--base-url", url)
+        assert (code, out) == (0, "x  finished\ndone\n")
+    finally:
+        process.communicate("\n", timeout=30)

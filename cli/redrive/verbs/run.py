@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from redrive.agents import agent_named
+from redrive.answering import ModelOption, PricesOption, StreamOption, UrlOption, answering
 from redrive.chosen import log_to_write
 from redrive.options import LOG, JsonOption, LogOption
 from redrive.terminal import say, say_json
@@ -24,6 +25,10 @@ def run(
     principal: Annotated[str, typer.Option("--principal", metavar="ID", help="On whose behalf it acts.")] = "",
     tenant: Annotated[str, typer.Option("--tenant", metavar="ID", help="Whose data it may see.")] = "",
     run_id: Annotated[str, typer.Option("--run-id", metavar="ID", help="What the run is called.")] = "",
+    model: ModelOption = "",
+    base_url: UrlOption = "",
+    stream: StreamOption = False,
+    prices: PricesOption = None,
     log: LogOption = LOG,
     as_json: JsonOption = False,
 ) -> int:
@@ -35,9 +40,17 @@ def run(
     """
     loaded = agent_named(agent)
     called = run_id or mint()[:10]
-    with log_to_write(log) as target:
+    with log_to_write(log) as target, answering(loaded, model, base_url, stream=stream) as (real, own_prices):
         try:
-            done = loaded.run(goal, principal=principal, tenant=tenant, log=target, run_id=called)
+            done = loaded.run(
+                goal,
+                principal=principal,
+                tenant=tenant,
+                log=target,
+                run_id=called,
+                model=real,
+                prices=prices or own_prices,
+            )
         except KeyboardInterrupt:
             print(f"redrive: {on_with(called)}", file=sys.stderr)
             raise
@@ -46,10 +59,13 @@ def run(
             raise
     if as_json:
         facts = {key: fact.value for key, fact in done.facts.items()}
-        say_json({"run_id": called, "status": done.status, "answer": done.answer, "facts": facts})
+        answer, partial = done.answer, done.partial
+        said = {"run_id": called, "status": done.status, "answer": answer, "partial": partial, "facts": facts}
+        say_json(said)
     else:
         end = done.state.end
         words = done.answer if done.answer is not None else (end.reason if end else "")
+        words += f"\nSo far: {done.partial}" if done.partial else ""
         say(f"{called}  {done.status}", *(one_line(line, LINE_CHARS_MAX) for line in words.splitlines()), whole=True)
     return 0 if done.status in FINE else 1
 

@@ -71,7 +71,8 @@ class Connection:
             try:
                 model = self._made(name)
             except (UserError, ImportError, ValueError) as error:
-                raise BadInput(str(error).partition("\n")[0], place=f"model {name or self._settings.name}") from error
+                problem = str(error).partition(". ")[0]  # behind its first sentence it speaks of its own use
+                raise BadInput(one_line(problem, 300), place=f"model {name or self._settings.name}") from error
             self._models[name] = await self._stack.enter_async_context(model)
         return self._models[name]
 
@@ -85,9 +86,11 @@ class Connection:
         default = self._settings.model
         if not name and isinstance(default, Model):
             return default
-        if name and ":" not in name:
-            name = f"{self._settings.name.partition(':')[0]}:{name}"
-        return infer_model(name or self._settings.name, self._provider)
+        provider = self._settings.name.partition(":")[0]
+        named = name if ":" in name else f"{provider}:{name}" if name else self._settings.name
+        if ":" not in named:
+            raise ValueError("a model is named PROVIDER:NAME, as openai:gpt-5")
+        return infer_model(named, self._provider)
 
     def _provider(self, name: str) -> Provider[Any]:
         """The provider, at the place and with the key that were given, or as its own surroundings say."""

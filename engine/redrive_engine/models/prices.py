@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from redrive_engine.toml_file import Misfit, TomlFile
 from redrive_events import BadInput, Json, Limits, ModelReplied, Terms, Usage
 
 KINDS: Final = ("input", "cache_read", "cache_write", "output")
+_LOG: Final = logging.getLogger("redrive.models")
 # Beyond this nothing is sold by the token, and the sum of a long run still is a whole number that JSON can hold.
 PRICE_MAX: Final = Decimal(1_000_000)
 
@@ -35,9 +37,12 @@ class Price:
         return int(exact.to_integral_value(ROUND_CEILING))
 
 
+FREE: Final = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(0))
+
+
 @dataclass(frozen=True)
 class Prices:
-    """Prices by model. A name is looked up as it is asked for, then without its provider."""
+    """Prices by model. A name is looked up as it is asked for, then without its provider; ``*`` is any other."""
 
     models: Mapping[str, Price]
     currency: str = "USD"
@@ -57,7 +62,8 @@ class Prices:
 
     def of(self, model: str) -> Price | None:
         """The price of a model; None where the table does not have it."""
-        return self.models.get(model) or self.models.get(model.partition(":")[2])
+        names = (model, model.partition(":")[2], "*")
+        return next((self.models[name] for name in names if name in self.models), None)
 
 
 def metered(model: Model, prices: Prices | Path | None, terms: Terms) -> Model:
@@ -107,9 +113,14 @@ class _Metered:
         if self.limited and name and price is None:
             raise ModelTrouble("refused")
         reply = await self.model.ask(request)
-        if price is None or reply.usage is None or reply.cost_micros is not None:
+        if price is None or reply.cost_micros is not None:
             return reply
-        return msgspec.structs.replace(reply, cost_micros=price.micros(reply.usage))
+        usage = reply.usage or (Usage() if price == FREE else None)
+        if usage is None:
+            if self.limited:
+                _LOG.warning("%s counts no tokens, so nobody knows what it costs", name)
+            return reply
+        return msgspec.structs.replace(reply, cost_micros=price.micros(usage))
 
 
 def _currency(data: Mapping[str, Json]) -> str:
