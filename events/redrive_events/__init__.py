@@ -31,6 +31,7 @@ from redrive_events.details import (
     Lineage,
     OwnWords,
     Part,
+    PlannedStep,
     ProposedCall,
     Reading,
     Returned,
@@ -74,7 +75,7 @@ from redrive_events.log import Batch, Damage, EventLog, Head, Lease, Span, Store
 from redrive_events.portable import PORTABLE_VERSION, Portable, is_portable, load_portable, write_portable, write_runs
 from redrive_events.quarantine import Quarantined
 from redrive_events.record import NOTES, PARENT, RUN_ID, Record, check_run_id, kind_of
-from redrive_events.stores import MemoryLog, SqliteLog
+from redrive_events.stores import DURABILITIES, Durability, MemoryLog, SqliteLog
 from redrive_events.terms import (
     SCHEMA,
     SLIPS,
@@ -134,6 +135,7 @@ __all__ = [
     "ANSWERS",
     "CONCLUSIONS",
     "DRIVERS",
+    "DURABILITIES",
     "EVENTS",
     "HEADS_VERSION",
     "INPUTS",
@@ -167,6 +169,7 @@ __all__ = [
     "Derived",
     "Dimension",
     "Driver",
+    "Durability",
     "Effect",
     "EffectConfirmed",
     "EffectInDoubt",
@@ -206,6 +209,7 @@ __all__ = [
     "PersonAsked",
     "PlanDrawn",
     "PlanTerms",
+    "PlannedStep",
     "Portable",
     "Predicate",
     "ProposedCall",

@@ -56,6 +56,13 @@ class Returned(Data, frozen=True):
     cost_micros: int = 0
 
 
+class PlannedStep(Data, frozen=True):
+    """A step of a plan in words, and how many steps of its own a child run may take for it; None is the contract's."""
+
+    words: str
+    budget: int | None = None
+
+
 class ProposedCall(Data, frozen=True):
     """A call that the model wants: its arguments are those of block ``block`` of the reply, or stand here."""
 

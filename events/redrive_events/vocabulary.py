@@ -12,6 +12,7 @@ from redrive_events.details import (
     Lineage,
     OwnWords,
     Part,
+    PlannedStep,
     ProposedCall,
     Reading,
     Returned,
@@ -39,7 +40,8 @@ class RunStarted(_Event, frozen=True, tag="run_started"):
     """A run was asked for, under this contract, by this principal, with a program made of these parts.
 
     ``nonce`` makes the run's idempotency keys unlike those of any other log; ``rules`` is the version of the engine's
-    own behaviour; ``clock`` says what the times of this run are worth; ``lessons`` are those of earlier runs.
+    own behaviour; ``clock`` says what the times of this run are worth; ``lessons`` are those of earlier runs, and
+    ``known`` is what the parent of a child run knew when it began it.
     """
 
     goal: str
@@ -55,6 +57,7 @@ class RunStarted(_Event, frozen=True, tag="run_started"):
     environment: dict[str, str] = {}
     labels: dict[str, str] = {}
     lessons: tuple[str, ...] = ()
+    known: dict[str, Json] = {}
     source: Source | None = None
     parent: Lineage | None = None
 
@@ -325,7 +328,7 @@ class ReflectionNoted(_Event, frozen=True, tag="reflection_noted"):
 class PlanDrawn(_Event, frozen=True, tag="plan_drawn"):
     """The steps that are to be done next, each as a child run; a later revision takes the place of what is left."""
 
-    steps: tuple[str, ...]
+    steps: tuple[PlannedStep, ...]
     revision: int = 1
     reason: str = ""
 

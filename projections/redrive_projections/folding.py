@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 from redrive_events import (
@@ -13,6 +13,7 @@ from redrive_events import (
     DRIVERS,
     STRANGERS,
     AnnotationMade,
+    BadInput,
     BudgetWarned,
     CallIntercepted,
     CancelRequested,
@@ -23,6 +24,7 @@ from redrive_events import (
     EffectInDoubt,
     EffectReconciled,
     Event,
+    EventLog,
     FactCommitted,
     FinishRefused,
     LeaseGranted,
@@ -67,6 +69,19 @@ def fold(records: Iterable[Record]) -> RunState:
     state = RunState()
     for record in records:
         evolve(state, record)
+    return state
+
+
+def state_at(log: EventLog, run_id: str, position: int) -> RunState:
+    """The state of a run as it was after the event at ``position``, whatever has happened since.
+
+    Raises:
+        BadInput: the run has no such event.
+    """
+    state = fold(takewhile(lambda record: record.position <= position, log.read(run_id)))
+    if position < 1 or state.position != position:
+        last = log.head(run_id).position
+        raise BadInput(f"it has no event {position}; the last one is {last}", place=f"run {run_id}")
     return state
 
 
@@ -115,6 +130,7 @@ def _only_people(state: RunState) -> bool:
 def _started(state: RunState, event: RunStarted, position: int) -> None:
     state.started = event
     state.parts = {name: part.digest for name, part in event.parts.items()}
+    state.facts = {key: Fact(value, position, (position,), "parent") for key, value in event.known.items()}
     state.messages.extend(opening(event))
 
 
@@ -267,7 +283,7 @@ def _came_back(state: RunState, child: Returned) -> None:
     state.child_tokens += child.tokens
     state.child_tool_calls += child.tool_calls
     state.child_cost_micros += child.cost_micros
-    step = state.plan.steps[state.begun - 1] if state.plan and 0 < state.begun <= len(state.plan.steps) else ""
+    step = state.plan.steps[state.begun - 1].words if state.plan and 0 < state.begun <= len(state.plan.steps) else ""
     if child.status in {"succeeded", "finished"}:
         state.done.append(f"{step} → {child.answer}")
     else:

@@ -256,22 +256,25 @@ def _finish_refused(seen: _Seen) -> str:
 
 def _recovery(seen: _Seen) -> str:
     event = seen.event
-    return one_line(f"{event.rung.replace('_', ' ')} {event.model}".strip() + f" after failures: {event.failure}")
+    return one_line(f"{event.rung.replace('_', ' ')} {event.model}".strip() + f" after {event.reason}")
 
 
 def _planned(seen: _Seen) -> str:
     event = seen.event
-    steps = "; ".join(f"{number}. {one_line(step)}" for number, step in enumerate(event.steps, start=1))
+    steps = "; ".join(f"{number}. {one_line(step.words)}" for number, step in enumerate(event.steps, start=1))
     return f"revision {event.revision}: {steps or '(nothing)'}"
 
 
 def _stopped(seen: _Seen) -> str:
-    return one_line(f"{seen.event.status}: {seen.event.reason}")
+    event = seen.event
+    read = (f"{one_line(one.path)} {_json(one.value)}, {one.operator} {_json(one.limit)}" for one in event.read)
+    return one_line(f"{event.status}: {event.reason}") + "".join(f" ({one})" for one in read)
 
 
 def _ended(seen: _Seen) -> str:
     event = seen.event
-    return f"{event.status}: {one_line(event.reason if event.answer is None else event.answer)}"
+    partial = f"; so far: {one_line(event.partial)}" if event.partial else ""
+    return f"{event.status}: {one_line(event.reason if event.answer is None else event.answer)}{partial}"
 
 
 def _remark(seen: _Seen) -> str:

@@ -62,7 +62,7 @@ def _content(data: Json) -> Content:
 
 def planned(plan: PlanDrawn) -> str:
     """A plan as the model reads it."""
-    steps = "".join(f"\n{number}. {step}" for number, step in enumerate(plan.steps, start=1))
+    steps = "".join(f"\n{number}. {step.words}" for number, step in enumerate(plan.steps, start=1))
     return f"The plan:{steps}"
 
 

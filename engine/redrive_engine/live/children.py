@@ -42,6 +42,7 @@ def begin(log: EventLog, waiting: Waiting, request: ToolCalled, program: Program
     started = msgspec.structs.replace(
         parent,
         goal=request.arguments["goal"],
+        known=request.arguments["known"],
         nonce=f"{parent.nonce}/{request.call}",
         contract=program.terms,
         parts=program.parts,

@@ -207,8 +207,9 @@ class LiveWorld:
 
     def _is_begun(self, request: Request, waiting: Waiting) -> bool:
         """Whether it is a child run that a worker before has begun: it is driven on, to hear that it is to end."""
-        child = isinstance(request, ToolCalled) and request.effect == "run"
-        return child and self._log.head(children.child_id(waiting.run_id, request)).position > 0
+        if not isinstance(request, ToolCalled) or request.effect != "run":
+            return False
+        return self._log.head(children.child_id(waiting.run_id, request)).position > 0
 
     def _due(self, request: Request, pause_s: float) -> datetime | None:
         match request:

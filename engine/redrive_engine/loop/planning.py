@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,7 @@ from redrive_events import (
     Limits,
     ModelReplied,
     PlanDrawn,
+    PlannedStep,
     PlanTerms,
     ProposedCall,
     Returned,
@@ -39,6 +40,8 @@ RUN: Final = "run"
 RULE: Final = "a step of the plan"
 
 _FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.DOTALL)
+Steps: TypeAlias = tuple[PlannedStep, ...]
+
 # `1. …`, `2) …`, `3、…`, `- …`: a list as people and models write one.
 _ITEM = re.compile(r"^\s*(?:\d{1,2}\s*[.)、：:．]|[-*•])\s*(\S.*?)\s*$", re.MULTILINE)  # noqa: RUF001 - Chinese signs
 
@@ -48,64 +51,75 @@ def words(terms: PlanTerms, off_plan: str) -> str:
     again = f"The plan has to be drawn anew: {off_plan}. Plan only what is still to be done. " if off_plan else ""
     return (
         f"{again}Do not act yet. Draw a plan of at most {terms.steps} steps that reaches the goal with the tools there "
-        'are. Reply with one JSON object only: {"steps": ["…", "…"]}.'
+        'are. Reply with one JSON object only: {"steps": ["…", {"step": "…", "budget": 3}]}; a budget says how many '
+        f"replies a step may take, at most {terms.step_budget}."
     )
 
 
-def read(program: Program, event: ModelReplied) -> tuple[str, ...] | Unreadable:
+def read(program: Program, event: ModelReplied) -> Steps | Unreadable:
     """The reply to a request for a plan."""
     return read_plan(event.content, most=(program.terms.plan or PlanTerms()).steps)
 
 
-def drawn(s: RunState, steps: tuple[str, ...]) -> Follows:
+def drawn(s: RunState, steps: Steps) -> Follows:
     """The model has drawn a plan, for the first time or anew."""
     yield DecisionMade(kind="plan", summary=f"{len(steps)} step{'' if len(steps) == 1 else 's'}")
     yield PlanDrawn(steps=steps, revision=s.plan.revision + 1 if s.plan else 1, reason=s.off_plan)
 
 
-def read_plan(content: Content, *, most: int) -> tuple[str, ...] | Unreadable:
+def read_plan(content: Content, *, most: int) -> Steps | Unreadable:
     """The steps of a plan: from JSON, fenced or not, or from a list of lines.
 
     Whatever prose stands around it is not looked at.
     """
-    text = text_of(content)
-    steps = tuple(step for step in (" ".join(one.split()) for one in _steps(text)) if step)
+    steps = tuple(_steps(text_of(content)))
     if not steps:
         return Unreadable("no plan", f'No steps were found. Reply with {{"steps": ["…", …]}}, at most {most} of them.')
     if len(steps) > most:
-        return Unreadable(
-            f"a plan of {len(steps)} steps", f"{len(steps)} steps are too many: at most {most} are allowed."
-        )
+        told = f"{len(steps)} steps are too many: at most {most} are allowed."
+        return Unreadable(f"a plan of {len(steps)} steps", told)
     return steps
 
 
-def _steps(text: str) -> Iterator[str]:
+def _steps(text: str) -> Iterator[PlannedStep]:
     for candidate in (*_FENCE.findall(text), text):
         for start in (at for at, sign in enumerate(candidate) if sign in "{["):
             found = _listed(candidate[start:])
-            if found is not None:
+            if found:
                 yield from found
                 return
-    yield from _ITEM.findall(text)
+    yield from (PlannedStep(" ".join(words.split())) for words in _ITEM.findall(text))
 
 
-def _listed(text: str) -> list[str] | None:
+def _listed(text: str) -> list[PlannedStep]:
+    """The steps of the JSON that ``text`` begins with; none if it is no list of steps."""
     try:
         _, end = json.JSONDecoder().raw_decode(text)
         value = parse_json(text[:end])
     except (ValueError, RecursionError, BadInput):
+        return []
+    listed = value.get("steps") if isinstance(value, dict) else value
+    steps = [_step(one) for one in listed] if isinstance(listed, list) else []
+    return [step for step in steps if step is not None] if None not in steps else []
+
+
+def _step(one: Json) -> PlannedStep | None:
+    if isinstance(one, str):
+        one = {"step": one}
+    if not isinstance(one, dict) or not isinstance(one.get("step"), str) or not one["step"].strip():
         return None
-    steps = value.get("steps") if isinstance(value, dict) else value
-    return steps if isinstance(steps, list) and all(isinstance(step, str) for step in steps) else None
+    budget = one.get("budget")
+    known = isinstance(budget, int) and not isinstance(budget, bool) and budget > 0
+    return PlannedStep(" ".join(one["step"].split()), budget if known else None)
 
 
 def begun(program: Program, s: RunState, plan: PlanDrawn) -> Follows:
     """The next step of the plan is set upon its way, with a goal that says no more than that step."""
     terms = program.terms.plan or PlanTerms()
-    number, of = s.begun + 1, len(plan.steps)
+    step, number, of = plan.steps[s.begun], s.begun + 1, len(plan.steps)
     remaining = left(program.terms.budget, s)
     budget = Limits(
-        steps=terms.step_budget,
+        steps=min(step.budget or terms.step_budget, terms.step_budget),
         tokens=remaining["tokens"],
         wall_time_ms=remaining["wall_time"],
         tool_calls=remaining["tool_calls"],
@@ -113,13 +127,14 @@ def begun(program: Program, s: RunState, plan: PlanDrawn) -> Follows:
         currency=program.terms.budget.currency,
     )
     arguments: dict[str, Json] = {
-        "goal": _goal(s, plan.steps[s.begun]),
+        "goal": _goal(s, step.words),
+        "known": {key: fact.value for key, fact in s.facts.items()},
         "budget": msgspec.to_builtins(budget),
     }
     call = s.calls_made + 1
     yield DecisionMade(
         kind="call",
-        summary=f"step {number} of {of}: {plan.steps[s.begun]}",
+        summary=f"step {number} of {of}: {step.words}",
         calls=(ProposedCall(call=call, tool=RUN, arguments=arguments),),
         step=number,
     )
