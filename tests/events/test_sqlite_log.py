@@ -19,13 +19,15 @@ from redrive_events import (
     Batch,
     BrokenChain,
     LogUnusable,
+    MessageReceived,
     NewerFormat,
     Quarantined,
     RedriveError,
     SqliteLog,
     checked,
+    encode,
 )
-from tests.records import append
+from tests.records import append, record
 
 ROOT = Path(__file__).parents[2]
 PRELUDE = """
@@ -237,7 +239,7 @@ def test_the_tables_are_those_of_the_format_document(path: Path) -> None:
     with closing(sqlite3.connect(path)) as made, closing(sqlite3.connect(":memory:")) as documented:
         documented.executescript(told)
         assert columns(made) == columns(documented)
-        assert len(columns(made)) == 16
+        assert len(columns(made)) == 20
 
 
 CHANGES = {
@@ -269,13 +271,78 @@ def test_what_was_changed_is_found_with_its_run_and_position(path: Path, log: Sq
 def test_a_line_that_is_no_event_is_quarantined_at_its_place(path: Path, log: SqliteLog) -> None:
     """Those around it are read; its bytes are still there to be looked at."""
     before = list(log.read("run"))
-    tampered(path, "UPDATE events SET line = x'7b7d' WHERE position = 2")
+    tampered(path, "UPDATE events SET line = x'7b7d', at_us = NULL WHERE position = 2")
     first, second, *others = log.read("run")
     assert [first, *others] == [before[0], *before[2:]]
     assert (second.run_id, second.position) == ("run", 2)
     assert isinstance(second.event, Quarantined)
     assert second.event.line == next(log.lines("run", after=1)).line == b"{}"
     assert [one for _, one in log.read_all()] == [first, second, *others]
+
+
+# Long content
+
+LONG = "退款 🤖 \\n" * 1_000
+KEPT_ONCE = "SELECT count(*), max(length(data)) < 500 FROM blobs"
+
+
+def told(log: SqliteLog, *run_ids: str) -> None:
+    """Two runs or more in which the same is said, and little else."""
+    event = MessageReceived(actor="user", content=LONG)
+    for run_id in run_ids:
+        log.append(run_id, [record(run_id, 1), record(run_id, 2, event=event)], expected=0)
+
+
+def test_long_content_is_kept_once(path: Path, log: SqliteLog) -> None:
+    """A thousand runs with one prompt are a thousand references; what is read is what was written."""
+    told(log, "a", "b", "c")
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute(KEPT_ONCE).fetchall() == [(1, 1)]
+    for run_id in ("a", "b", "c"):
+        _, second = log.read(run_id)
+        assert second == record(run_id, 2, event=MessageReceived(actor="user", content=LONG))
+        assert [stored.line for stored in log.lines(run_id)][1] == encode(second)
+        list(checked(run_id, log.lines(run_id), head=log.head(run_id)))
+
+
+@pytest.mark.parametrize("statement", ["UPDATE blobs SET data = x'00'", "DELETE FROM blobs"])
+def test_sqlite_itself_refuses_to_change_content(path: Path, log: SqliteLog, statement: str) -> None:
+    """It is as much of the log as a line."""
+    told(log, "a")
+    with closing(sqlite3.connect(path)) as db, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        db.execute(statement)
+    list(checked("a", log.lines("a"), head=log.head("a")))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM blobs",
+        "UPDATE blobs SET data = x'00'",
+        "UPDATE blobs SET data = substr(data, 1, 20)",
+        "UPDATE blobs SET data = 'text'",
+        "UPDATE blobs SET blob = blob + 1",
+    ],
+)
+def test_content_that_is_lost_is_found_where_it_is_missed(path: Path, log: SqliteLog, statement: str) -> None:
+    """At the position of each run that refers to it; everything else is read."""
+    told(log, "a", "b")
+    tampered(path, statement)
+    for run_id in ("a", "b"):
+        assert [type(one.event) for one in log.read(run_id)] == [MessageReceived, Quarantined]
+        with pytest.raises(BrokenChain, match="the bytes are not those that were written") as caught:
+            list(checked(run_id, log.lines(run_id), head=log.head(run_id)))
+        assert (caught.value.run_id, caught.value.position) == (run_id, 2)
+    list(checked("run", log.lines("run"), head=log.head("run")))
+
+
+def test_content_that_is_damaged_is_not_relied_on(path: Path, log: SqliteLog) -> None:
+    """A run that comes later with the same words keeps them itself."""
+    told(log, "a")
+    tampered(path, "UPDATE blobs SET data = substr(data, 1, 20)")
+    told(log, "b")
+    assert [type(one.event) for one in log.read("a")] == [MessageReceived, Quarantined]
+    list(checked("b", log.lines("b"), head=log.head("b")))
 
 
 # The file

@@ -9,7 +9,7 @@ FORMAT_VERSION = 0
 
 # An event's id is its run and its position in one number: a run's events lie side by side, and are unique by that.
 # `appends` is the one order over all runs: an offset counts events, and a row is the offset and the id of the last
-# of `count` events of one run that were written together.
+# of `count` events of one run that were written together. `line` is what `packing` keeps of it.
 SCHEMA = (
     """CREATE TABLE runs (
         run INTEGER PRIMARY KEY,
@@ -21,6 +21,7 @@ SCHEMA = (
     """CREATE TABLE events (
         id INTEGER PRIMARY KEY,
         digest BLOB NOT NULL,
+        at_us INTEGER,
         line BLOB NOT NULL,
         run INTEGER NOT NULL AS (id >> 32) VIRTUAL,
         position INTEGER NOT NULL AS (id & 0xFFFFFFFF) VIRTUAL
@@ -29,6 +30,11 @@ SCHEMA = (
         last_offset INTEGER PRIMARY KEY,
         last_id INTEGER NOT NULL,
         count INTEGER NOT NULL
+    )""",
+    """CREATE TABLE blobs (
+        blob INTEGER PRIMARY KEY,
+        digest BLOB NOT NULL UNIQUE,
+        data BLOB NOT NULL
     )""",
     """CREATE TABLE leases (
         run_id TEXT PRIMARY KEY,
@@ -43,6 +49,8 @@ SCHEMA = (
             ("events", "delete"),
             ("appends", "update"),
             ("appends", "delete"),
+            ("blobs", "update"),
+            ("blobs", "delete"),
             ("runs", "delete"),
         ]
     ),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TypeAlias
@@ -25,21 +26,20 @@ PACKED_BYTES_MIN = 768
 # SQLite holds nothing longer, so what claims to be is damaged.
 SIZE_BYTES_MAX = 1_000_000_000
 
-# The first byte of what is kept: of a line as it is, of one whose own first byte is another, of one without its frame.
-_WHOLE, _OTHER, _FRAMED = b"{", b"\0", b"\1"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-
-# A line is `{"at":"<time>Z","cause":<body>,"position":<position>,"run_id":"<run id>"}`.
-_AT = b'{"at":"'
+# A line is `{"at":"<time>Z",<the rest>,"position":<position>,"run_id":"<run id>"}`, and its rest is kept.
+_AT, _ZONE = b'{"at":"', b'Z",'
 _TIME = slice(len(_AT), len(_AT) + 26)
-_CAUSE = slice(_TIME.stop, _TIME.stop + len(b'Z","cause":'))
-_US = slice(len(_FRAMED), len(_FRAMED) + 8)
-_BEGIN = datetime(1, 1, 1)  # noqa: DTZ001 - all times are spelled in UTC
+_REST = _TIME.stop + len(_ZONE)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all times are spelled in UTC
 _MICROSECOND = timedelta(microseconds=1)
 
-# In canonical JSON no byte below a space stands for itself, so that these are free to mean something else.
-_MARK = b"\x01"
-_REFERENCE = re.compile(rb"\x01(\d+)\x02")
+# Content that is kept elsewhere; what has references begins with a space, so nothing else is ever taken for one.
+_REFERENCE = re.compile(rb'\{"\$blob":([0-9]+)\}')
+_OPEN, _REFERS = b"{"[0], b" "
+_ZSTD = b"\x28\xb5\x2f\xfd"
+
+# What is kept of a line, and its time in microseconds since 1970; without a time it is the line as it is.
+Kept: TypeAlias = tuple[int | None, bytes]
 
 
 class _Content(msgspec.Struct):
@@ -65,38 +65,38 @@ _contents = msgspec.json.Decoder(_Content).decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def packed(line: bytes, run_id: bytes, position: int, keep: Keep) -> bytes:
-    """How ``line`` is kept at its place; what ``keep`` takes of it is only referred to."""
+def packed(line: bytes, run_id: bytes, position: int, keep: Keep) -> Kept:
+    """What is kept of ``line`` at its place; what ``keep`` takes of it is only referred to."""
     tail = b',"position":%d,"run_id":"%b"}' % (position, run_id)
-    if not (line.startswith(_AT) and line[_CAUSE] == b'Z","cause":' and line.endswith(tail)):
-        return line if line.startswith(_WHOLE) else _OTHER + line
-    us, body = _us_of(line[_TIME]), line[_CAUSE.stop : -len(tail)]
-    if us is None or body.startswith(_ZSTD):
-        return line
-    if len(body) < PACKED_BYTES_MIN:
-        return _FRAMED + us + body
-    return _FRAMED + us + deflated(_shared(line, body, keep))
+    if line[: _TIME.start] != _AT or line[_TIME.stop : _REST] != _ZONE or not line.endswith(tail, _REST):
+        return None, line
+    at_us, rest = _us_of(line[_TIME]), b"{%b}" % line[_REST : -len(tail)]
+    if at_us is None:
+        return None, line
+    return at_us, rest if len(rest) < PACKED_BYTES_MIN else deflated(_shared(line, rest, keep))
 
 
-def unpacked(kept: bytes, run_id: bytes, position: int, find: Find) -> bytes:
-    """The line that is kept as ``kept`` at its place.
+def unpacked(run_id: str, kept: Iterable[tuple[int, int | None, bytes]], find: Find) -> Iterator[bytes]:
+    """The lines of a run of which this is kept, each given with its position.
 
-    What is damaged comes back as it is kept, which no line looks like: whoever decodes it or follows the chain sees it.
+    What is damaged comes back as it is kept, which no line looks like: whoever follows the chain sees it.
     """
-    if kept.startswith(_WHOLE):
-        return kept
-    if kept.startswith(_OTHER):
-        return kept[1:]
-    if not kept.startswith(_FRAMED):
-        return kept
-    try:
-        body = inflated(kept[_US.stop :])
-        if _MARK in body:
-            body = _REFERENCE.sub(lambda found: find(int(found[1])), body)
-        time = _time_of(kept[_US])
-    except (LookupError, ValueError, OverflowError):
-        return kept
-    return b'{"at":"%bZ","cause":%b,"position":%d,"run_id":"%b"}' % (time, body, position, run_id)
+    tail = b',"run_id":"%b"}' % run_id.encode("utf-8", "surrogatepass")
+    for position, at_us, rest in kept:
+        line = rest
+        if at_us is not None:
+            with suppress(LookupError, ValueError, OverflowError, TypeError):
+                spelled = rest if rest[0] == _OPEN else _spelled(rest, find)
+                line = b'{"at":"%bZ",%b,"position":%d%b' % (_time_of(at_us), spelled[1:-1], position, tail)
+        yield line
+
+
+def _spelled(rest: bytes, find: Find) -> bytes:
+    """What `packed` made shorter, as it was."""
+    spelled = inflated(rest)
+    if not spelled.startswith(_REFERS):
+        return spelled
+    return _REFERENCE.sub(lambda found: find(int(found[1])), spelled[1:])
 
 
 def deflated(data: bytes) -> bytes:
@@ -108,7 +108,7 @@ def deflated(data: bytes) -> bytes:
 
 
 def inflated(data: bytes) -> bytes:
-    """What was `deflated`.
+    """What was `deflated`; no JSON begins like a frame.
 
     Raises:
         ValueError: it is damaged.
@@ -123,18 +123,28 @@ def inflated(data: bytes) -> bytes:
         raise ValueError("damaged") from error
 
 
-def _shared(line: bytes, body: bytes, keep: Keep) -> bytes:
-    """``body`` with references in place of the content that is kept elsewhere."""
-    if _MARK in body:
-        return body
-    pieces, begun = list[bytes](), 0
+def references(rest: bytes) -> list[int]:
+    """The numbers of the content that is referred to.
+
+    Raises:
+        ValueError: what is kept is damaged.
+    """
+    spelled = inflated(rest)
+    return [int(number) for number in _REFERENCE.findall(spelled)] if spelled.startswith(_REFERS) else []
+
+
+def _shared(line: bytes, rest: bytes, keep: Keep) -> bytes:
+    """``rest`` with references in place of the content that is kept elsewhere."""
+    pieces, begun = [_REFERS], 0
     for content in _long_content(line):
-        place = body.find(content, begun)
+        place = rest.find(content, begun)
         number = keep(content) if place >= 0 else None
         if number is not None:
-            pieces += [body[begun:place], b"\x01%d\x02" % number]
+            pieces += [rest[begun:place], b'{"$blob":%d}' % number]
             begun = place + len(content)
-    return b"".join([*pieces, body[begun:]])
+    left = [*pieces, rest[begun:]]
+    # One that somebody wrote in a line would be taken for one of these.
+    return rest if not begun or any(map(_REFERENCE.search, left[1::2])) else b"".join(left)
 
 
 def _long_content(line: bytes) -> Iterator[bytes]:
@@ -154,16 +164,15 @@ def _long_content(line: bytes) -> Iterator[bytes]:
 
 # All records of an append have the same time.
 @lru_cache(maxsize=64)
-def _us_of(time: bytes) -> bytes | None:
-    """Microseconds since the year 1 in 8 bytes; None for a time that is not as `_time_of` spells it."""
+def _us_of(time: bytes) -> int | None:
+    """None for a time that is not as `_time_of` spells it."""
     try:
-        us = (datetime.fromisoformat(time.decode("ascii")) - _BEGIN) // _MICROSECOND
+        us = (datetime.fromisoformat(time.decode("ascii")) - _EPOCH) // _MICROSECOND
     except (ValueError, TypeError):
         return None
-    packed_time = us.to_bytes(8, "big")
-    return packed_time if _time_of(packed_time) == time else None
+    return us if _time_of(us) == time else None
 
 
 @lru_cache(maxsize=64)
-def _time_of(us: bytes) -> bytes:
-    return (_BEGIN + int.from_bytes(us, "big") * _MICROSECOND).isoformat(timespec="microseconds").encode()
+def _time_of(us: int) -> bytes:
+    return (_EPOCH + us * _MICROSECOND).isoformat(timespec="microseconds").encode()

@@ -7,6 +7,8 @@ from itertools import chain
 from typing import Any
 
 from redrive_events.log import Batch
+from redrive_events.stores.contents import Contents
+from redrive_events.stores.packing import packed, unpacked
 from redrive_events.stores.sealing import UNBEGUN, Sealed, Tip, sealed
 
 BUFFER = 2_048
@@ -15,12 +17,12 @@ ROWS = 64
 BEHIND = """
     FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
     WHERE run_id = ? ORDER BY id LIMIT ?"""
-RECORDS = "SELECT line" + BEHIND
+RECORDS = "SELECT id & 0xFFFFFFFF, at_us, CAST(line AS BLOB)" + BEHIND
 
 _LAST = "SELECT (SELECT ifnull(max(last_offset), 0) FROM appends), (SELECT ifnull(max(run), 0) FROM runs)"
 _TIP = "SELECT run, position, digest, at FROM runs WHERE run_id = ?"
-_INSERT = "INSERT INTO events (id, digest, line) VALUES (?, ?, ?)"
-_INSERT_ROWS = _INSERT + ", (?, ?, ?)" * (ROWS - 1)
+_INSERT = "INSERT INTO events (id, digest, at_us, line) VALUES (?, ?, ?, ?)"
+_INSERT_ROWS = _INSERT + ", (?, ?, ?, ?)" * (ROWS - 1)
 _GROW = """
     INSERT INTO runs (run, run_id, position, digest, at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (run) DO UPDATE SET position = excluded.position, digest = excluded.digest, at = excluded.at"""
@@ -36,8 +38,9 @@ class Pending:
         self.db = db
         self._tips: dict[str, tuple[int, Tip]] = {}
         self._grown: set[str] = set()
-        self._events: list[tuple[int, bytes, bytes]] = []
+        self._events: list[tuple[int, bytes, int | None, bytes]] = []
         self._appends: list[tuple[int, int, int]] = []
+        self._contents = Contents(db)
         self._offset, self._runs = db.execute(_LAST).fetchone()
 
     def put(self, batch: Batch, lines: list[bytes]) -> None:
@@ -55,7 +58,7 @@ class Pending:
         self._runs = max(self._runs, run)
         self._tips[run_id] = run, new.tip
         self._grown.add(run_id)
-        self._gather(run << 32, new)
+        self._gather(run << 32, run_id.encode(), new)
         if len(self._events) >= BUFFER:
             self._write_events()
 
@@ -70,10 +73,12 @@ class Pending:
         row: tuple[Any, ...] | None = self.db.execute(_TIP, (run_id,)).fetchone()
         return (self._runs + 1, UNBEGUN) if row is None else (row[0], Tip(*row[1:]))
 
-    def _gather(self, base: int, new: Sealed) -> None:
+    def _gather(self, base: int, run_id: bytes, new: Sealed) -> None:
         """The one place where lines become what is stored of them."""
         last, count = base + new.tip.position, len(new.lines)
-        self._events += zip(range(base + new.first, last + 1), new.digests, new.lines, strict=True)
+        sealed_lines = zip(new.digests, new.lines, strict=True)
+        for position, (digest, line) in enumerate(sealed_lines, start=new.first):
+            self._events.append((base + position, digest, *packed(line, run_id, position, self._contents.keep)))
         self._offset += count
         if self._appends and self._appends[-1][1] == last - count:
             count += self._appends.pop()[2]
@@ -91,4 +96,5 @@ class Pending:
 
     def _stored(self, run_id: str, after: int, count: int) -> list[bytes]:
         self.flush()
-        return [line for (line,) in self.db.execute(RECORDS, (after, run_id, count)).fetchall()]
+        rows = self.db.execute(RECORDS, (after, run_id, count)).fetchall()
+        return list(unpacked(run_id, rows, self._contents.find))

@@ -14,7 +14,9 @@ from redrive_events.log import Batch, Damage, Head, Lease, Span, StoredLine
 from redrive_events.record import Record
 from redrive_events.stores.committing import Committer
 from redrive_events.stores.connections import Connections
+from redrive_events.stores.contents import CONTENT, content_of
 from redrive_events.stores.durability import Durability
+from redrive_events.stores.packing import unpacked
 from redrive_events.stores.pending import BEHIND, RECORDS, Pending
 from redrive_events.stores.sealing import PAGE, UNBEGUN, granted, spelled, standing
 from redrive_events.stores.soundness import flaws
@@ -26,14 +28,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD = "SELECT position, digest FROM runs WHERE run_id = ?"
 _LEASE = "SELECT worker, until_us FROM leases WHERE run_id = ?"
 _RUNS = "SELECT run, run_id, position, digest FROM runs WHERE run > ? ORDER BY run LIMIT ?"
-_LINES = "SELECT id & 0xFFFFFFFF, events.digest, CAST(line AS BLOB)" + BEHIND
+_LINES = "SELECT id & 0xFFFFFFFF, events.digest, at_us, CAST(line AS BLOB)" + BEHIND
 _ENDS = "SELECT run, run_id, position, at FROM runs WHERE run > ? ORDER BY run LIMIT ?"
 _ORDER = """
     SELECT last_offset, run_id, last_id & 0xFFFFFFFF, min(count, last_offset - ?)
     FROM appends CROSS JOIN runs ON run = last_id >> 32
     WHERE last_offset > ? ORDER BY last_offset LIMIT ?"""
 _ALL = """
-    SELECT last_offset - last_id + id AS offset, run_id, events.position, line
+    SELECT last_offset - last_id + id AS offset, run_id, events.position, at_us, CAST(line AS BLOB)
     FROM appends CROSS JOIN events ON id > last_id - min(count, last_offset - ?) AND id <= last_id
     CROSS JOIN runs ON runs.run = id >> 32
     WHERE last_offset > ? ORDER BY last_offset, id LIMIT ?"""
@@ -85,7 +87,8 @@ class SqliteLog:
         after = max(after, 0)
         more = True
         while more:
-            lines = [line for (line,) in self._rows(RECORDS, min(after, POSITION_MAX), run_id, PAGE)]
+            rows = self._rows(RECORDS, min(after, POSITION_MAX), run_id, PAGE)
+            lines = list(unpacked(run_id, rows, self._content))
             for record in decode_page(run_id, lines, after=after):
                 yield record
             if more := len(lines) == PAGE:
@@ -93,16 +96,19 @@ class SqliteLog:
 
     def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
         """The same records as stored bytes, see `EventLog.lines`."""
-        after = max(after, 0)
-        while page := self._rows(_LINES, min(after, POSITION_MAX), run_id, PAGE):
-            yield from map(StoredLine._make, page)
-            after = page[-1][0]
+        after, last = max(after, 0), -1
+        while last != after:
+            last = after
+            for stored in self._lines(run_id, after, PAGE):
+                yield stored
+                after = stored.position
 
     def read_all(self, *, after: int = 0) -> Iterator[tuple[int, Record]]:
         """All records of all runs, see `EventLog.read_all`."""
         after = max(after, 0)
         while page := self._rows(_ALL, after, after, PAGE):
-            for offset, run_id, position, line in page:
+            for offset, run_id, position, *kept in page:
+                (line,) = unpacked(run_id, [(position, *kept)], self._content)
                 yield offset, decode(line, run_id=run_id, position=position)
             after = page[-1][0]
 
@@ -136,8 +142,8 @@ class SqliteLog:
         after = 0
         while page := self._rows(_ENDS, after, PAGE):
             for _, run_id, position, at in page:
-                for _, _, line in self._rows(_LINES, position - 1, run_id, 1):
-                    if time_of(line) != at:
+                for stored in self._lines(run_id, position - 1, 1):
+                    if time_of(stored.line) != at:
                         yield Damage(run_id, position, "changed", "the head has another time than its record")
             after = page[-1][0]
 
@@ -165,6 +171,16 @@ class SqliteLog:
     def close(self) -> None:
         """Let go of the file; a thread that is reading or writing finishes first."""
         self._connections.close()
+
+    def _lines(self, run_id: str, after: int, count: int) -> Iterator[StoredLine]:
+        """A page of them, each unpacked when its turn comes: long content is no more in memory than one line of it."""
+        rows = self._rows(_LINES, min(after, POSITION_MAX), run_id, count)
+        kept = ((position, at_us, rest) for position, _, at_us, rest in rows)
+        for (position, digest, *_), line in zip(rows, unpacked(run_id, kept, self._content), strict=True):
+            yield StoredLine(position, digest, line)
+
+    def _content(self, number: int) -> bytes:
+        return content_of(self._rows(CONTENT, number))
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """A whole page at once: no cursor stays open while the caller works, and each page is one moment of the log."""
