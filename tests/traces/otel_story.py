@@ -355,13 +355,14 @@ def otlp_snake(told: list[Span]) -> bytes:
     return text.replace("startTimeUnixNano", "start_time_unix_nano").replace("TimeUnixNano", "_time_unix_nano").encode()
 
 
-def _in_base64(label: str) -> str:
+def in_base64(label: str) -> str:
+    """An id as protobuf in JSON has it."""
     return base64.b64encode(bytes.fromhex(label)).decode()
 
 
 def otlp_base64(told: list[Span]) -> bytes:
     """As Python's dumps of protobuf are: ids in base64, names for numbers."""
-    spans = [_otlp_span(one, ids=_in_base64) for one in told]
+    spans = [_otlp_span(one, ids=in_base64) for one in told]
     for one in spans:
         one["kind"] = "SPAN_KIND_INTERNAL"
         one["status"] = {"code": "STATUS_CODE_ERROR", "message": "empty shelf"} if one["status"] else {}

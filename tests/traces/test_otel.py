@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -118,7 +119,9 @@ def test_what_javascripts_console_prints_is_read_as_it_is() -> None:
     assert [str(one) for one in left_out.report.diagnostics] == ["line 1 (byte 0): 1 values that the console left out"]
     torn = Imported(data[: data.rindex(b"kind: 0")])
     assert torn.report.grades == {"view-only": 1}
-    assert [one.problem for one in torn.report.diagnostics] == ["no object of JavaScript's console, left out"]
+    assert [one.problem for one in torn.report.diagnostics] == [
+        "an object that cannot be read, left out with what follows"
+    ]
     assert torn.report.missing["spans (a line could not be read)"] == 1
 
 
@@ -136,6 +139,44 @@ def test_times_are_those_of_the_spans() -> None:
         ("ObservationReceived", 0.036),
         ("ModelReplied", 0.055),
     ]
+
+
+NOISE = ["INFO: started", "[2026-01-01] {not a span}", '{"level": "info", "message": "asked"}', "  {", "", "Done. ☕"]
+
+
+@pytest.mark.parametrize("crlf", [False, True], ids=["lf", "crlf"])
+@pytest.mark.parametrize("container", ["console", "console_js", "javascript"])
+def test_spans_among_other_printed_lines(container: str, crlf: bool) -> None:
+    """The spans are read; the other lines are counted, and lower no grade, since nothing of a span is lost."""
+    if container == "javascript":
+        chunks = re.split(r"(?<=\n\})\n", (HERE / "console-javascript.txt").read_text("utf-8"))
+    else:
+        chunks = [story.CONTAINERS[container]([one]).decode() for one in story.spans(story.native)]
+    text = "\n".join(part for chunk in chunks for part in (*NOISE, chunk.strip()))
+    found = Imported((text.replace("\n", "\r\n") if crlf else text).encode())
+    assert check(list(found.log.read(found.report.runs[0])), story.MESSAGES) == 2
+    assert found.report.grades == {"full": 1}
+    lines = 5 * len([chunk for chunk in chunks if chunk.strip()]) + (container == "javascript") * 5
+    assert str(found.report.diagnostics[0]) == f"line 1 (byte 0): {lines} lines that are no span, left out"
+
+
+def test_a_span_among_other_lines_may_be_torn() -> None:
+    """By a line that another thread printed: that span is lost, which lowers the grade, and those behind it are not."""
+    chunks = [story.console([one]).decode() for one in story.spans(story.native)]
+    chunks[0] = chunks[0].replace('"attributes"', '\nINFO: torn\n"attributes"')
+    found = Imported("\n".join(["INFO: started", *chunks]).encode())
+    assert found.report.grades == {"view-only": 1}
+    assert [one.problem for one in found.report.diagnostics] == [
+        "1 lines that are no span, left out",
+        "an object that cannot be read, left out",
+    ]
+
+
+def test_objects_in_a_page_are_no_trace() -> None:
+    """Text with examples in it is text."""
+    page = "# Page\n\n```json\n" + json.dumps({"messages": [{"role": "user", "content": "hi"}]}, indent=2) + "\n```\n"
+    with pytest.raises(BadInput, match="not JSON"):
+        Imported(page.encode())
 
 
 def test_log_records_are_joined_with_their_spans() -> None:

@@ -40,12 +40,13 @@ def bring(
     """
     with log_to_write(log) as target, counting("importing") as progress:
         reports = import_files(files, target, importer=read_as, processes=_cores(), progress=progress)
-    taken = [report for report in reports if not report.refused and not report.skipped]
+    taken = [report for report in reports if not (report.refused or report.skipped or report.read_with)]
     if as_json:
         say_json([msgspec.to_builtins(report) for report in reports])
     elif taken:
         say(*columns([HEAD, *map(_row, taken)], right={1, 2, 3, 4, 5}), *_below(taken))
     if not as_json:
+        say(*(f"{one_line(one.path)}: read as one with {one_line(one.read_with)}" for one in reports if one.read_with))
         say(*(f"skipped {one_line(report.path)}: {one_line(report.skipped)}" for report in reports if report.skipped))
     refused = [report.refused for report in reports if report.refused]
     for problem in refused or ["nothing to import: no trace among the files"] * (not taken):

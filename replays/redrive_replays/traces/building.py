@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from itertools import chain, islice
@@ -59,9 +59,17 @@ def _read(file: BufferedReader, large: bool) -> Iterator[Bytes]:
 
 @contextmanager
 def built(
-    data: Bytes, name: str, report: FileReport, *, importer: str = "", large_bytes: int = LARGE_BYTES
+    data: Bytes,
+    name: str,
+    report: FileReport,
+    *,
+    importer: str = "",
+    large_bytes: int = LARGE_BYTES,
+    beside: Sequence[Path] = (),
 ) -> Iterator[Iterator[Run]]:
     """The runs that a file holds, to be taken while this is open; ``report`` is filled as they are.
+
+    The files ``beside`` it are read as one with it.
 
     Raises:
         BadInput: the file cannot be read, holds no trace that is known, or no run.
@@ -69,6 +77,7 @@ def built(
     try:
         with _uncollected():
             material = read(data, name, large_bytes=large_bytes)
+            material.join([read(path.read_bytes(), str(path)) for path in beside])
             chosen = importer_named(importer) if importer else importer_of(material)
             report.format = chosen.name
             told = not importer or chosen.detect(material)

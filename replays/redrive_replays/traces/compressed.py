@@ -35,6 +35,22 @@ def unpacked(data: bytes, name: str) -> tuple[bytes, list[str]]:
     Raises:
         BadInput: nothing of it can be unpacked, or far more would come out than went in.
     """
+    room = min(MEMBER_BYTES_MAX, max(GROWTH_FREE_BYTES, GROWTH_MAX * len(data)))
+    found, whole = _as_far(data, room)
+    if len(found) > room:
+        raise BadInput(f"would unpack to more than {room} bytes", place=name)
+    if not whole and not found:
+        raise BadInput("a compressed file that is cut off or damaged", place=name)
+    return bytes(found), [] if whole else [CUT]
+
+
+def beginning(data: bytes, size: int) -> bytes:
+    """So much of what the beginning of a compressed file holds."""
+    return bytes(_as_far(data, size)[0][:size])
+
+
+def _as_far(data: bytes, room: int) -> tuple[bytearray, bool]:
+    """What comes out until there is no more room, or the data is damaged; whether that was all."""
     import zstandard  # noqa: PLC0415 - loaded when asked for
 
     def gzip() -> _Unpacking:
@@ -43,17 +59,11 @@ def unpacked(data: bytes, name: str) -> tuple[bytes, list[str]]:
     def zstd() -> _Unpacking:
         return zstandard.ZstdDecompressor(max_window_size=2**27).decompressobj()
 
-    room = min(MEMBER_BYTES_MAX, max(GROWTH_FREE_BYTES, GROWTH_MAX * len(data)))
     found = bytearray()
     try:
-        whole = _unpack(data, gzip if data.startswith(_GZIP) else zstd, found, room)
+        return found, _unpack(data, gzip if data.startswith(_GZIP) else zstd, found, room)
     except (zlib.error, zstandard.ZstdError):
-        whole = False
-    if len(found) > room:
-        raise BadInput(f"would unpack to more than {room} bytes", place=name)
-    if not whole and not found:
-        raise BadInput("a compressed file that is cut off or damaged", place=name)
-    return bytes(found), [] if whole else [CUT]
+        return found, False
 
 
 def _unpack(data: bytes, begin: Callable[[], _Unpacking], found: bytearray, room: int) -> bool:

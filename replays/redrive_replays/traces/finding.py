@@ -18,11 +18,16 @@ _WILD = frozenset("*?[")
 
 
 class Found(NamedTuple):
-    """A file to import; ``named`` by the caller, or come upon. ``problem`` is why there is nothing to read."""
+    """A file to import; ``named`` by the caller, or come upon. ``problem`` is why there is nothing to read.
+
+    Those ``beside`` it are read as one with it, and are themselves ``read_with`` it.
+    """
 
     path: Path
     named: bool = True
     problem: str = ""
+    beside: tuple[Path, ...] = ()
+    read_with: Path | None = None
 
     def declined(self, error: BadInput) -> FileReport:
         """What is told of it when it is not imported: refused, or skipped if nobody asked for it and it is no trace."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from redrive_events import NOTES, BadInput, Batch, EventLog, is_portable
 from redrive_replays.traces.building import TOLD_BY, Run, built, content
 from redrive_replays.traces.finding import Found, files_of
+from redrive_replays.traces.joining import joined
 from redrive_replays.traces.lineage import Families
-from redrive_replays.traces.lines import Bytes
 from redrive_replays.traces.reading import LARGE_BYTES
 from redrive_replays.traces.recordings import NAME, import_recording
 from redrive_replays.traces.report import FileReport, Progress
@@ -38,10 +38,14 @@ def import_files(
     if importer not in {"", NAME}:
         importer_named(importer)
     writing = _Writing(log, progress)
-    files = list(files_of(names))
+    files = list(files_of(names)) if importer else joined(list(files_of(names)))
     ahead = built_ahead(files, processes, importer)
     reports = [_reported(file, made, writing, importer) for file, made in zip(files, ahead, strict=True)]
     writing.late()
+    firsts = {report.path: report for report in reports if not report.read_with}
+    for report in reports:
+        if report.read_with:
+            report.follow(firsts[report.read_with])
     return reports
 
 
@@ -49,8 +53,10 @@ def _reported(file: Found, made: Built | None, writing: _Writing, importer: str)
     try:
         if file.problem:
             raise BadInput(file.problem, place=str(file.path))
+        if file.read_with is not None:
+            return FileReport(str(file.path), read_with=str(file.read_with))
         if made is None:
-            return _read(file.path, writing, importer, LARGE_BYTES, patient=True)
+            return _read(file, writing, importer, LARGE_BYTES, patient=True)
         if not made.report.refused and not made.report.skipped:
             writing.add((packed.unpacked() for packed in made.runs), made.report, patient=True)
     except BadInput as error:
@@ -73,29 +79,26 @@ def import_file(
     Raises:
         BadInput: the file cannot be read, holds no trace that is known (then it is a `NoTrace`), or no run.
     """
-    return _read(Path(path), _Writing(log, progress), importer, large_bytes)
+    return _read(Found(Path(path)), _Writing(log, progress), importer, large_bytes)
 
 
 def import_bytes(
     data: bytes, name: str, log: EventLog, *, importer: str = "", progress: Progress | None = None
 ) -> FileReport:
     """Import a file's content; ``name`` is what it is called in messages. Raises as `import_file` does."""
-    return _imported(data, name, _Writing(log, progress), importer, LARGE_BYTES)
-
-
-def _read(path: Path, writing: _Writing, importer: str, large_bytes: int, *, patient: bool = False) -> FileReport:
-    with content(path, large_bytes=large_bytes) as data:
-        if importer == NAME or (not importer and is_portable(data[:TOLD_BY])):
-            return import_recording(path, writing.log, writing.progress)
-        return _imported(data, str(path), writing, importer, large_bytes, patient=patient)
-
-
-def _imported(
-    data: Bytes, name: str, writing: _Writing, importer: str, large_bytes: int, *, patient: bool = False
-) -> FileReport:
     report = FileReport(name)
-    with built(data, name, report, importer=importer, large_bytes=large_bytes) as runs:
-        writing.add(runs, report, patient=patient)
+    with built(data, name, report, importer=importer) as runs:
+        _Writing(log, progress).add(runs, report)
+    return report
+
+
+def _read(file: Found, writing: _Writing, importer: str, large_bytes: int, *, patient: bool = False) -> FileReport:
+    report = FileReport(str(file.path))
+    with content(file.path, large_bytes=large_bytes) as data:
+        if importer == NAME or (not importer and is_portable(data[:TOLD_BY])):
+            return import_recording(file.path, writing.log, writing.progress)
+        with built(data, report.path, report, importer=importer, large_bytes=large_bytes, beside=file.beside) as runs:
+            writing.add(runs, report, patient=patient)
     return report
 
 

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from redrive_events import Json
 
-_BEGINS: Final = re.compile(r"\s*(?:<ref \*\d+> )?(?:[A-Z]\w* )?\{\s*(?:\}|(?:[A-Za-z_$][\w$]*|'[^'\n]*'): )")
+# How an object begins.
+BEGINS: Final = r"(?:<ref \*\d+> )?(?:[A-Z]\w* )?\{\s*(?:\}|(?:[A-Za-z_$][\w$]*|'[^'\n]*'): )"
 _TOKEN: Final = re.compile(
     r"""\s*(?:
       (?P<mark>[{}\[\],:+])
@@ -29,37 +30,29 @@ _BROKEN: Final = "no object of JavaScript"
 
 
 class Printed(NamedTuple):
-    """An object, the place where it begins, and how many of its values the console left out."""
+    """An object, where it ends in the text, and how many of its values the console left out."""
 
     value: Json
-    begin: int
+    end: int
     left_out: int
 
 
-def printed(text: str) -> tuple[list[Printed], int] | None:
-    """The objects in ``text``, and where the last that can be read ends; None if it begins with none."""
-    if not _BEGINS.match(text):
+def printed(text: str, begin: int) -> Printed | None:
+    """The object that begins at this place; None if it cannot be read."""
+    reader = _Reader(text, begin)
+    try:
+        value = reader.value()
+    except (ValueError, RecursionError):
         return None
-    found: list[Printed] = []
-    reader = _Reader(text)
-    end = 0
-    while _BEGINS.match(text, reader.at):
-        begin, reader.left_out = reader.at, 0
-        try:
-            value = reader.value()
-        except (ValueError, RecursionError):
-            break
-        found.append(Printed(value, begin, reader.left_out))
-        end = reader.at
-    return (found, end) if found else None
+    return Printed(value, reader.at, reader.left_out)
 
 
 class _Reader:
     """A place in the text that moves on as values are read."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, at: int) -> None:
         self.text = text
-        self.at = 0
+        self.at = at
         self.left_out = 0
 
     def value(self) -> Json:

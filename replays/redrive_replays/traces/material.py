@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 from redrive_events import BadInput
@@ -47,3 +49,15 @@ class Material:
     lost: int = 0
     diagnostics: list[Diagnostic] = field(default_factory=list)
     archive: Archive | None = None
+
+    def join(self, others: Sequence[Material]) -> None:
+        """What is in other files too; together they are known by the digest of all their digests, in any order."""
+        if not others:
+            return
+        digests = sorted(one.sha256 for one in (self, *others))
+        self.sha256 = hashlib.sha256("".join(digests).encode()).hexdigest()
+        entries = chain.from_iterable(one.entries for one in (self, *others))
+        self.entries = [replace(entry, index=index) for index, entry in enumerate(entries)]
+        self.lined = self.lined or any(one.lined for one in others)
+        self.lost += sum(one.lost for one in others)
+        self.diagnostics += (Diagnostic(f"{one.name}: {each}") for one in others for each in one.diagnostics)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import json
 import re
 from collections.abc import Sequence
 from mmap import mmap
@@ -12,10 +11,10 @@ from mmap import mmap
 from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.archive import MAGIC, Archive
 from redrive_replays.traces.compressed import COMPRESSED, unpacked
-from redrive_replays.traces.javascript import printed
-from redrive_replays.traces.lenient import lenient, whole
+from redrive_replays.traces.lenient import lenient
 from redrive_replays.traces.lines import Bytes, Entry, Lines, split
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
+from redrive_replays.traces.objects import objects_in
 from redrive_replays.traces.otel.protobuf import requests_of
 
 # Of a file beyond this size little is in memory at a time, if it is one of lines, or an archive.
@@ -24,8 +23,6 @@ LARGE_BYTES = 32 << 20
 _BYTE = re.compile(r"\(byte (\d+)\)")
 # Server-sent events, kept as text; a server may begin with a comment, or with how to come back.
 _EVENTS = (b"event:", b"data:", b":", b"id:", b"retry:")
-# The next of several objects that follow one another; some put a comma between them.
-_OBJECT = re.compile(r"[\s,]*\{")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -84,7 +81,7 @@ def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadI
     if lines is None:
         material.diagnostics.clear()
         material.lost = 0
-        lines = _one_behind_another(data, start, material) or _of_javascript(data, start, material)
+        lines = objects_in(data, start, material)
     if lines is not None:
         material.lined = True
         material.entries = lines
@@ -132,64 +129,6 @@ def _lines(data: Bytes, start: int, material: Material, mark: int = 0) -> Sequen
     if count < 2 or not entries or not (first or len(entries) > material.lost):
         return None
     return entries
-
-
-def _one_behind_another(data: bytes, start: int, material: Material) -> list[Entry] | None:
-    """Objects that each stand on several lines; None if there is one only. The last may be cut off."""
-    if data.lstrip()[:1] != b"{":
-        return None
-    text = data.decode(errors="replace")
-    decoder = json.JSONDecoder(strict=False, parse_int=str)
-    found: list[Entry] = []
-    at, line = 0, 1
-    while start_at := _OBJECT.match(text, at):
-        begin = start_at.end() - 1
-        line += text.count("\n", at, begin)
-        start, at = start + len(text[at:begin].encode()), begin
-        try:
-            _, end = decoder.raw_decode(text, begin)
-        except (ValueError, RecursionError):
-            break
-        chunk = text[begin:end].encode()
-        if (read := _line(chunk)) is None:
-            break
-        found.append(Entry(len(found), read[0], line, start))
-        material.diagnostics += (Diagnostic(note, line, start) for note in read[1])
-        line += text.count("\n", begin, end)
-        start, at = start + len(chunk), end
-    rest = text[at:].strip()
-    if not found or not (rest.startswith("{") or (not rest and len(found) > 1)):
-        material.diagnostics.clear()
-        return None
-    if rest:
-        material.lost = 1
-        material.diagnostics.append(Diagnostic("cut off in an object, left out with what follows", line, start))
-    return found
-
-
-def _of_javascript(data: bytes, start: int, material: Material) -> list[Entry] | None:
-    """Objects as JavaScript's console prints them; None if these are none."""
-    text = data.decode(errors="replace")
-    read = printed(text)
-    if read is None:
-        return None
-    found: list[Entry] = []
-    objects, end = read
-    at, line = 0, 1
-    for one in objects:
-        line += text.count("\n", at, one.begin)
-        start, at = start + len(text[at : one.begin].encode()), one.begin
-        notes: dict[str, None] = {}
-        found.append(Entry(len(found), whole(one.value, notes), line, start))
-        if one.left_out:
-            notes[f"{one.left_out} values that the console left out"] = None
-        material.diagnostics += (Diagnostic(note, line, start) for note in notes)
-    if text[end:].strip():
-        material.lost = 1
-        line += text.count("\n", at, end)
-        start += len(text[at:end].encode())
-        material.diagnostics.append(Diagnostic("no object of JavaScript's console, left out", line, start))
-    return found
 
 
 def _read_protobuf(data: bytes, material: Material) -> bool:

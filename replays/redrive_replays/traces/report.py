@@ -21,6 +21,7 @@ class FileReport:
     One that nobody named, but was come upon, is ``skipped`` where it is no trace, for the reason that stands there.
     ``added`` of its runs are new, the others were there. ``results`` are those in the file, of which ``unpaired``
     answer no call. ``grades`` counts the runs of each grade, ``missing`` what is not there or was inferred.
+    One that was ``read_with`` another file tells of the same runs, which are counted there.
     """
 
     path: str
@@ -36,6 +37,7 @@ class FileReport:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     refused: str = ""
     skipped: str = ""
+    read_with: str = ""
 
     def count_trace(self, trace: Trace, events: int) -> None:
         """One run of another tool more."""
@@ -52,6 +54,12 @@ class FileReport:
         self.missing[what] -= 1
         self.missing[other] = self.missing.get(other, 0) + 1
         self.missing = {name: times for name, times in self.missing.items() if name and times}
+
+    def follow(self, first: FileReport) -> None:
+        """It went the way of the file that it was read with."""
+        self.format, self.runs = first.format, first.runs
+        if first.refused:
+            self.refused = f"{self.path}: was read with a file that is refused"
 
     def refuse(self, problem: str) -> None:
         """Nothing of the file was taken after all."""

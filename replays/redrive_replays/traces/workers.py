@@ -89,11 +89,13 @@ def _begin() -> None:
 
 def _build(file: Found, importer: str) -> Built | None:
     report = FileReport(str(file.path))
+    if file.read_with is not None:
+        return None
     try:
         with content(file.path) as data:
             if importer == NAME or (not importer and is_portable(data[:TOLD_BY])):
                 return None
-            with built(data, report.path, report, importer=importer) as runs:
+            with built(data, report.path, report, importer=importer, beside=file.beside) as runs:
                 packed = [Packed(run.run_id, [*map(encode, run.records)], [*map(encode, run.notes)]) for run in runs]
     except BadInput as error:
         return Built(file.declined(error), [])

@@ -11,6 +11,8 @@ from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.otel import names
 from redrive_replays.traces.otel.containers import CONTAINERS, Container
 from redrive_replays.traces.otel.otlp import Record
+from redrive_replays.traces.otel.plain_spans import is_console
+from redrive_replays.traces.otel.rows import spelled
 from redrive_replays.traces.otel.runs import Runs
 from redrive_replays.traces.otel.spans import Span
 from redrive_replays.traces.trace import Trace
@@ -62,6 +64,23 @@ def read(material: Material) -> Iterator[Trace]:
             trace.grade = "view-only"
             trace.missing[LOST] = material.lost
     yield from traces
+
+
+def traces_of_records(material: Material) -> set[str]:
+    """The traces of a file of log records; none of one that has spans too."""
+    found = list(_spans(material))
+    records = {one.trace for one in found if isinstance(one, Record) and one.trace}
+    return records if all(isinstance(one, Record) for one in found) else set()
+
+
+def is_printed(value: Json) -> bool:
+    """Whether this is a span, or a log record, as an SDK prints it."""
+    return isinstance(value, dict) and is_console(spelled(value))
+
+
+def holds_spans(material: Material) -> bool:
+    """Whether there is a span in the file."""
+    return any(not isinstance(one, Record) for one in _spans(material))
 
 
 def _spans(material: Material) -> Iterator[Span]:
