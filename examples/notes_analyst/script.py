@@ -20,9 +20,9 @@ def scripted(decide: Decide) -> rd.ScriptedModel:
 
 
 def said(request: rd.ModelRequest) -> Iterator[Any]:
-    """What tools and child runs have answered, in order: data where it is JSON."""
+    """What tools have answered, and people said, in order: data where it is JSON."""
     for message in request.messages:
-        if message.role == "tool":
+        if message.role in {"tool", "user"}:
             try:
                 yield json.loads(str(message.content))
             except ValueError:
@@ -90,7 +90,7 @@ def plan(request: rd.ModelRequest) -> Reply:
     goal = next((str(m.content) for m in request.messages if "Do only this step: " in str(m.content)), "")
     if not goal:
         return "Three notes: a.txt 812, b.txt 1934, 备忘.txt 455 characters. The longest is b.txt."
-    step, known = goal.rpartition("Do only this step: ")[2], list(said(request))
+    step, known = goal.rpartition("Do only this step: ")[2], last(request) != goal
     if step.startswith("List"):
         return "The notes are listed." if known else rd.reply("I list them.", rd.use("list_notes"))
     if step.startswith("Count"):

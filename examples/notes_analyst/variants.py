@@ -8,8 +8,7 @@ from typing import Any
 import redrive as rd
 from notes_analyst.analyst import make_agent
 from notes_analyst.evidence import VERIFIERS
-from notes_analyst.script import EARLY, Decide, Reply, analyse, answer_of, last, plan, said, scripted
-from notes_analyst.world import tools_of
+from notes_analyst.script import EARLY, Decide, Reply, analyse, plan, scripted
 
 
 def planned() -> rd.Agent:
@@ -39,7 +38,7 @@ def stubborn(**terms: Any) -> rd.Agent:
         words = [str(message.content) for message in request.messages if message.role in {"user", "system"}]
         if any("b.txt" in one for one in words):
             return analyse(request)
-        tried = len(list(said(request)))
+        tried = sum(message.role == "tool" for message in request.messages)
         return rd.reply("It must be there.", rd.use("word_count", name=f"note-{tried + 1}.txt"))
 
     return make_agent(model=scripted(ask), **terms)
@@ -88,24 +87,12 @@ def fixed() -> rd.Agent:
         *counted,
         rd.WorkflowStep(tool="read_note", arguments={"name": "b.txt"}),
     )
-    return make_agent(model=scripted(worded), arm="workflow", workflow=steps)
+    return make_agent(arm="workflow", workflow=steps)
 
 
 def direct() -> rd.Agent:
     """One answer without any tool: nothing is established, and nothing succeeds."""
     return make_agent(model=scripted(lambda _: EARLY), arm="direct", done={})
-
-
-def worded(request: rd.ModelRequest) -> str:
-    """The answer over what the workflow has observed."""
-    seen = [str(message.content) for message in request.messages]
-    counts = {name: int(number) for name in ("a.txt", "b.txt", "备忘.txt") for number in _count_in(seen, name)}
-    return answer_of(counts)
-
-
-def _count_in(seen: list[str], name: str) -> list[str]:
-    key = f'{{"characters":'
-    return [one.removeprefix(key).partition(",")[0] for one in seen if one.startswith(key) and name in one]
 
 
 def first(reply: Reply) -> Decide:
@@ -116,20 +103,3 @@ def first(reply: Reply) -> Decide:
         return analyse(request) if begun else reply
 
     return decide
-
-
-__all__ = [
-    "circling",
-    "climbing",
-    "direct",
-    "empty",
-    "fixed",
-    "hasty",
-    "last",
-    "offline",
-    "planned",
-    "straying",
-    "stripped",
-    "stubborn",
-    "tools_of",
-]

@@ -1,0 +1,186 @@
+"""The scenario's promises: what it tells of the notes, what ends it, and how it goes on where something fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+import redrive as rd
+from notes_analyst import GOAL, agent, make_agent, variants
+from notes_analyst.world import FOLDER
+from redrive_events import Batch, FinishRefused, ObservationReceived, PlanDrawn, Record, ToolCalled
+from redrive_projections import timeline
+from redrive_projections.history import ask
+from redrive_replays import recording_of
+
+Make: TypeAlias = Callable[[], rd.Agent]
+Kind = TypeVar("Kind")
+
+ANSWER = "3 notes: a.txt 812 characters, b.txt 1934 characters, 备忘.txt 455 characters. The longest is b.txt."
+FACTS = {
+    "notes": ["a.txt", "b.txt", "备忘.txt"],
+    "counts": {"a.txt": 812, "b.txt": 1934, "备忘.txt": 455},
+    "longest": "b.txt",
+}
+COUNTS = ["word_count"] * 3
+CALLS = ["list_notes", *COUNTS, "read_note"]
+
+# Each agent, and how its run ends: status, reason, steps, and the tools that were asked to act.
+ENDS: list[tuple[Make, str, str, int, list[str]]] = [
+    (make_agent, "succeeded", "done", 6, CALLS),
+    (variants.planned, "succeeded", "done", 3, ["run", "run", "run"]),
+    (variants.fixed, "succeeded", "done", 1, CALLS),
+    (variants.direct, "finished", "done", 1, []),
+    (variants.hasty, "succeeded", "done", 7, CALLS),
+    (variants.straying, "succeeded", "done", 7, ["read_note", *CALLS]),
+    (variants.stubborn, "failed", "2 tool failures in a row", 2, ["word_count"] * 2),
+    (variants.circling, "failed", "stagnation", 5, ["word_count"] * 5),
+    (variants.stripped, "exhausted", "steps", 8, []),
+    (variants.offline, "failed", "model: unavailable", 0, []),
+]
+MAKES = [pytest.param(make, id=make.__name__) for make, *_ in ENDS]
+QUICK = rd.Patience(pause_s=0.001)
+
+
+def run_of(asked: rd.Agent, *, log: rd.MemoryLog | rd.SqliteLog | None = None, run_id: str = "run") -> rd.Run:
+    """A run of the scenario in surroundings that never differ."""
+    log = log or rd.MemoryLog()
+    return asked.run(GOAL, log=log, run_id=run_id, surroundings=rd.Surroundings.fixed(), patience=QUICK)
+
+
+def found(run: rd.Run, kind: type[Kind]) -> list[Kind]:
+    """The run's events of one kind."""
+    return [record.event for record in run.records() if isinstance(record.event, kind)]
+
+
+@pytest.mark.parametrize(
+    ("make", "status", "reason", "steps", "calls"), [pytest.param(*end, id=end[0].__name__) for end in ENDS]
+)
+def test_the_run_ends(make: Make, status: str, reason: str, steps: int, calls: list[str]) -> None:
+    """Each with its known reason, after these tools."""
+    run = run_of(make())
+    assert run.state.end is not None
+    assert (run.status, run.state.end.reason, run.state.steps) == (status, reason, steps)
+    assert [called.tool for called in found(run, ToolCalled)] == calls
+    if status == "succeeded":
+        assert {key: fact.value for key, fact in run.facts.items()} == FACTS
+
+
+def test_the_notes_are_as_they_are_told() -> None:
+    """So many characters each, counted as people count them, with Chinese text in each."""
+    texts = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.iterdir()}
+    assert {name: len(text) for name, text in texts.items()} == FACTS["counts"]
+    assert all(any("\u4e00" <= sign <= "\u9fff" for sign in text) for text in texts.values())
+    assert run_of(agent).answer == ANSWER
+
+
+def test_a_long_note_is_cut_and_says_so() -> None:
+    """The first 1,500 characters, and how many are not shown."""
+    run = run_of(agent)
+    note = json.loads(str(found(run, ObservationReceived)[-1].content))
+    assert (note["name"], len(note["text"]), note["cut"]) == ("b.txt", 1_500, 434)
+
+
+def test_an_early_answer_is_refused_with_what_is_missing() -> None:
+    """And the run goes on to its end."""
+    run = run_of(variants.hasty())
+    assert [one.missing for one in found(run, FinishRefused)] == [("counts", "longest", "notes")]
+    assert run.answer == ANSWER
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    """Nothing is an answer too."""
+    run = run_of(variants.empty(tmp_path))
+    assert str(found(run, ObservationReceived)[0].content) == "(empty)"
+    assert (run.status, run.answer) == ("succeeded", "The folder is empty: there are no notes.")
+
+
+@pytest.mark.parametrize("name", ["../pyproject.toml", "/etc/passwd", "notes/a.txt", "c.txt", "备忘", ""])
+def test_an_error_says_what_is_there_instead(name: str) -> None:
+    """No path leads out of the folder, and the model is told which names there are."""
+    told = str(found(run_of(variants.straying(name)), ObservationReceived)[0].content)
+    assert told == f"No note {name!r} here. The notes are: a.txt, b.txt, 备忘.txt."
+
+
+def test_a_plan_is_drawn_anew_where_a_step_runs_out() -> None:
+    """The second child may reply only once; what it had counted by then is known, so only the rest is planned."""
+    log = rd.MemoryLog()
+    run = run_of(variants.planned(), log=log)
+    plans = [([step.words for step in plan.steps], plan.revision) for plan in found(run, PlanDrawn)]
+    assert plans == [
+        (["List the notes.", "Count the characters of each note.", "Read the longest note."], 1),
+        (["Read the longest note."], 2),
+    ]
+    assert found(run, PlanDrawn)[1].reason == "step 2 (Count the characters of each note.) ended exhausted: steps"
+    ends = ask(log, "SELECT run_id, parent, parent_call, status, steps FROM runs ORDER BY run_id").rows
+    assert ends == [
+        ("run", None, None, "succeeded", 3),
+        ("run/1", "run", 1, "finished", 2),
+        ("run/2", "run", 2, "exhausted", 1),
+        ("run/3", "run", 3, "finished", 2),
+    ]
+
+
+def test_a_child_is_told_the_goal_what_is_done_and_its_step() -> None:
+    """And knows what its parent knew, so that its own verifiers can hold new evidence against it."""
+    log = rd.MemoryLog()
+    run_of(variants.planned(), log=log)
+    child = rd.Run("run/3", log, rd.Run("run", log, run_of(agent).state).state)
+    started = child.records()[0].event
+    goal = getattr(started, "goal", "")
+    assert goal.splitlines()[0] == f"Overall goal: {GOAL}"
+    assert "- List the notes. → The notes are listed." in goal
+    assert goal.splitlines()[-1] == "Do only this step: Read the longest note."
+    assert getattr(started, "known", {}) == {"notes": FACTS["notes"], "counts": FACTS["counts"]}
+
+
+@pytest.mark.parametrize("make", MAKES)
+def test_a_recorded_run_replays_the_same(make: Make) -> None:
+    """Children too, each as a run of its own."""
+    log = rd.MemoryLog()
+    run_of(make(), log=log)
+    reports = [rd.replay(recording_of(log, head.run_id), agent=make()) for head in log.runs()]
+    assert {(one.outcome, one.divergences) for one in reports} == {("same", ())}
+
+
+@pytest.mark.parametrize("make", [make_agent, variants.planned, variants.fixed], ids=lambda make: make.__name__)
+def test_a_run_cut_at_any_append_ends_as_it_would_have(make: Make) -> None:
+    """Whoever takes it up goes on, in the run itself and in its children."""
+    log = rd.MemoryLog()
+    whole = run_of(make(), log=log)
+    for cut in cuts(log):
+        again = run_of(make(), log=cut)
+        assert (again.status, again.answer) == (whole.status, whole.answer)
+        assert {key: fact.value for key, fact in again.facts.items()} == FACTS
+        assert sorted(head.run_id for head in cut.runs()) == sorted(head.run_id for head in log.runs())
+        assert {rd.replay(recording_of(cut, head.run_id), agent=make()).outcome for head in cut.runs()} == {"same"}
+
+
+def cuts(log: rd.MemoryLog) -> Iterator[rd.MemoryLog]:
+    """The log as it was after each of its appends, in the order over all runs."""
+    appends: list[list[Record]] = []
+    for _, record in log.read_all():
+        if not appends or appends[-1][-1].left == 0:
+            appends.append([])
+        appends[-1].append(record)
+    for count in range(1, len(appends)):
+        cut = rd.MemoryLog()
+        cut.append_all(Batch(one[0].run_id, one, one[0].position - 1) for one in appends[:count])
+        yield cut
+
+
+@pytest.mark.parametrize("make", [make_agent, variants.planned, variants.stubborn], ids=lambda make: make.__name__)
+def test_the_trajectory(make: Make, snapshot: SnapshotAssertion) -> None:
+    """As people read it, run by run."""
+    log = rd.MemoryLog()
+    run_of(make(), log=log)
+    lines = []
+    for head in log.runs():
+        lines.append(f"# {head.run_id}")
+        lines += [f"{'  ' * one.level}{one.word}: {one.text}" for one in timeline(log.read(head.run_id))]
+    assert "\n".join(lines) == snapshot
