@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from redrive_engine.policy import Policy, Question, RulesPolicy, Ruling
     from redrive_events import BadInput, MemoryLog, ModelReplied, RedriveError, SqliteLog, ToolUse, Usage
+    from redrive_projections import state_at
     from redrive_replays import Report, replay
 
 # Where a name comes from if not from the engine itself.
@@ -60,6 +61,7 @@ _DOORS = {
     ),
     "redrive_engine.policy": ("Policy", "Question", "RulesPolicy", "Ruling"),
     "redrive_events": ("BadInput", "MemoryLog", "ModelReplied", "RedriveError", "SqliteLog", "ToolUse", "Usage"),
+    "redrive_projections": ("state_at",),
     "redrive_replays": ("Report", "replay"),
 }
 _HOME = {name: door for door, names in _DOORS.items() for name in names}
@@ -113,6 +115,7 @@ __all__ = [
     "replay",
     "reply",
     "say",
+    "state_at",
     "tool",
     "use",
     "verifier",

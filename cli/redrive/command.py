@@ -27,6 +27,7 @@ VERBS = {
     "replay": "Drive recorded runs again: the same, or where do they part?",
     "verify": "Check that every stored event is the one that was written.",
     "heads": "List the heads of all runs, to check the log against later.",
+    "rebuild": "Fold all runs again: do they come to what was recorded?",
     "sql": "Ask about all runs in SQL.",
     "export": "Write a run as a portable recording.",
     "run": "Set an agent upon a goal, or go on with its run.",
@@ -36,6 +37,7 @@ MODULES = {"import": "bring"}  # a module cannot be called `import`
 HELP = """\
 Usage: redrive VERB [ARGUMENTS]...
 
+Record agent runs as immutable events, rebuild them from those alone, and
 drive them again to the byte.
 
 Verbs:

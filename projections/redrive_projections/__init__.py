@@ -2,7 +2,8 @@
 
 from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import claims, missing, partly_worded, slots, status, worded
-from redrive_projections.folding import evolve, fold
+from redrive_projections.digests import Parting, partings
+from redrive_projections.folding import evolve, fold, state_at
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
 from redrive_projections.requests import Asked, rebuilt, requests
 from redrive_projections.state import Call, Fact, RunState, answered_by
@@ -20,6 +21,7 @@ __all__ = [
     "Fact",
     "Message",
     "Moment",
+    "Parting",
     "RunState",
     "Turn",
     "Watch",
@@ -38,6 +40,7 @@ __all__ = [
     "missing",
     "one_line",
     "opening",
+    "partings",
     "partly_worded",
     "problem_of",
     "rebuilt",
@@ -47,6 +50,7 @@ __all__ = [
     "same",
     "sealed",
     "slots",
+    "state_at",
     "state_view",
     "status",
     "timeline",

@@ -63,15 +63,24 @@ def _asked(records: Iterable[Record]) -> Iterator[tuple[Asked, ModelAsked, RunSt
         evolve(state, record)
         event = record.event
         if type(event) is ModelAsked:
-            part = state.started.parts.get("tools") if state.started else None
-            calls = event.purpose == "act" and state.terms.arm != "direct"
-            tools = part.data if part and calls else {}
-            yield Asked(record.position, tuple(state.asked), event.model, event.parameters, tools), event, state
+            yield asked_in(state, event), event, state
+
+
+def asked_in(state: RunState, event: ModelAsked) -> Asked:
+    """The request that ``event`` stands for, in the state that it led to."""
+    part = state.started.parts.get("tools") if state.started else None
+    calls = event.purpose == "act" and state.terms.arm != "direct"
+    return Asked(state.position, tuple(state.asked), event.model, event.parameters, part.data if part and calls else {})
+
+
+def has_other_tools(state: RunState) -> bool:
+    """Whether a worker took the run up with tools of which the log holds only the digest."""
+    began = state.started.parts.get("tools") if state.started else None
+    return state.parts.get("tools") != (began.digest if began else None)
 
 
 def _unlike(state: RunState, position: int) -> CannotReplay | BrokenChain:
-    began = state.started.parts.get("tools") if state.started else None
-    if state.parts.get("tools") != (began.digest if began else None):
+    if has_other_tools(state):
         where = f"run {state.run_id}: position {position}"
         return CannotReplay(f"{where}: a worker asked it with tools of its own, and the log holds only their digest")
     return BrokenChain(state.run_id, position=position, problem="the log rebuilds another request than was asked")

@@ -46,20 +46,21 @@ def show(
         lines = asked_told(asked, chosen.run_id, thoughts=thoughts)
         say_json(asked_data(asked, thoughts=thoughts)) if as_json else say(*lines, whole=True)
         return 0
-    if at is not None and at > len(records):
-        raise BadInput(f"it has no event {at}; the last one is {len(records)}", place=f"run {chosen.run_id}")
-    state = fold(records[:at])
+    last = records[-1].position
+    if at is not None and at > last:
+        raise BadInput(f"it has no event {at}; the last one is {last}", place=f"run {chosen.run_id}")
+    state = fold(record for record in records if at is None or record.position <= at)
     reads = status(state, held=held)
     if at is not None:
-        say_json(state_data(state, thoughts=thoughts)) if as_json else say(*state_told(state, len(records)))
-        return 0
+        say_json(state_data(state, thoughts=thoughts)) if as_json else say(*state_told(state, last))
+        return warn(recording.problem) if state.quarantined else 0
     if as_json:
         say_json(_data(state, records, remarks, thoughts=thoughts) | {"status": reads, "problem": recording.problem})
     else:
         clock = state.started.clock if state.started else "none"
         head = ((Text(name, style="dim"), one_line(value)) for name, value in _head(state, reads, remarks) if value)
         say(*columns(head), "", whole=True)
-        say(*spelled(timeline(records, thoughts=thoughts), len(records), clock=clock))
+        say(*spelled(timeline(records, thoughts=thoughts), last, clock=clock))
     return warn(recording.problem) if recording.problem else 0
 
 
@@ -76,6 +77,7 @@ def _head(state: RunState, reads: str, remarks: Sequence[AnnotationMade]) -> Ite
     yield "status", f"{reads}, {state.steps} steps, {state.position} events"
     yield "goal", started.goal
     yield "answer", (state.end.answer or "") if state.end else ""
+    yield "partial", (state.end.partial or "") if state.end else ""
     for remark in remarks:
         yield remark.name, f"{canonical(remark.value).decode()} (says {remark.source})"
 
@@ -88,6 +90,7 @@ def _data(
         "run_id": state.run_id,
         "steps": state.steps,
         "answer": state.end.answer if state.end else None,
+        "partial": state.end.partial if state.end else None,
         "remarks": [msgspec.to_builtins(remark) for remark in remarks],
         "timeline": [
             {**msgspec.to_builtins(moment), "cause": record.cause, "event": plain(record.event, thoughts=thoughts)}

@@ -1,7 +1,7 @@
 """Every run as tables for SQL, kept beside the log and never behind it; duckdb is loaded when something is asked."""
 
 from redrive_projections.history.cache import beside
-from redrive_projections.history.question import Answer, ask
+from redrive_projections.history.question import Answer, ask, rebuild
 from redrive_projections.history.tables import Column, Table, schema
 
-__all__ = ["Answer", "Column", "Table", "ask", "beside", "schema"]
+__all__ = ["Answer", "Column", "Table", "ask", "beside", "rebuild", "schema"]

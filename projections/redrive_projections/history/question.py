@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from redrive_events import BadInput, EventLog, MemoryLog
+from redrive_events import BadInput, EventLog, LogUnusable, MemoryLog
 from redrive_projections.history.cache import Busy, Unfit, beside, filled, first_line, in_memory
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ def ask(
 
     Raises:
         BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it.
-        UnknownEvent: a stored line is not a record of this vocabulary.
         LogUnusable: there is no room to build the history in memory.
     """
     if path is not None and not isinstance(log, MemoryLog):
@@ -53,6 +53,22 @@ def ask(
                 break
     with in_memory(log) as db:
         return _answered(db, query, parameters, trusted=True)
+
+
+def rebuild(log: EventLog, path: str | os.PathLike[str]) -> Path:
+    """Make the history beside the log at ``path`` anew, whatever is there; the file it is in.
+
+    Raises:
+        LogUnusable: another process has it, or no such file can be made.
+    """
+    file = beside(path)
+    try:
+        with filled(file, log, anew=True):
+            return file
+    except Busy as error:
+        raise LogUnusable(str(file), "another process has it; try again later") from error
+    except Unfit as error:
+        raise LogUnusable(str(file), f"it cannot be made ({first_line(error)})") from error
 
 
 def _answered(db: DuckDBPyConnection, query: str, parameters: Parameters, *, trusted: bool) -> Answer:
