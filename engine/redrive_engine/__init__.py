@@ -13,6 +13,7 @@ from redrive_engine.contract import (
     WorkflowStep,
 )
 from redrive_engine.drive import append_of, cause_of, drive, lease_of, without_waiting, write
+from redrive_engine.grounded import Grounded
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
 from redrive_engine.loading import load_agent, registered
 from redrive_engine.loop import react
@@ -31,6 +32,7 @@ __all__ = [
     "Contract",
     "Facts",
     "FailureQuotas",
+    "Grounded",
     "Guards",
     "Happened",
     "Landed",

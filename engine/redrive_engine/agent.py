@@ -42,6 +42,11 @@ class Run:
         return self.state.end.answer if self.state.end else None
 
     @property
+    def partial(self) -> str | None:
+        """What there was when the run was stopped, if the contract has words for it."""
+        return self.state.end.partial if self.state.end else None
+
+    @property
     def facts(self) -> Mapping[str, Fact]:
         """What is known."""
         return self.state.facts

@@ -108,7 +108,7 @@ class Declaration:
             "destination": self.destination,
             "timeout_ms": self.timeout_ms,
             "output_max_bytes": self.output_max_bytes,
-            "grounded": list(self.grounded),
+            "grounded": self.grounded,
         }
 
     def grounded_values(self, arguments: Json) -> dict[str, str | int | float]:

@@ -221,8 +221,8 @@ def test_arguments_that_do_not_fit_are_corrected_and_never_used(given: dict[str,
         (action("", "search_code", query=""), "arguments.query is out of scope (matches)"),
         (action("", "search_code", query=" \n "), "arguments.query is out of scope (matches)"),
         (action("", "search_code", query="x" * 101), "arguments.query is out of scope (matches)"),
-        (action("", "write_file", path=LOGIN), "tool 'write_file' is not granted"),
-        (action("", "RUN_TEST", test=REDIRECT_TEST), "tool 'RUN_TEST' is not granted"),
+        (action("", "write_file", path=LOGIN), "no tool 'write_file'"),
+        (action("", "RUN_TEST", test=REDIRECT_TEST), "no tool 'RUN_TEST'"),
     ],
 )
 def test_a_request_outside_the_contract_touches_nothing(wanted: str, why: str) -> None:

@@ -88,6 +88,7 @@ OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, ma
                 quotas=Quotas(unreadable=2, model_failed=None),
                 attempts=1,
                 on_denied="block",
+                on_unknown="block",
                 on_refused="fail",
                 on_doubt="tell",
                 dialect="json",
@@ -238,8 +239,8 @@ def test_no_budget(written: dict[str, Any], problem: str) -> None:
         (
             {"goal": "Refund it"},
             "contract.goal: no such field; there are tools, exclude, done, answer, budget, quotas, attempts, "
-            "on_denied, on_refused, on_doubt, dialect, view, dialogue, model, parameters, guards, recovery, models, "
-            "escalation, person_waits, ways_out, claims, partial, arm, plan, workflow, reflection",
+            "on_denied, on_unknown, on_refused, on_doubt, dialect, view, dialogue, model, parameters, guards, recovery, "
+            "models, escalation, person_waits, ways_out, claims, partial, arm, plan, workflow, reflection",
         ),
     ],
 )

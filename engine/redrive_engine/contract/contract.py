@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -12,15 +12,10 @@ from redrive_engine.contract.limits import Budget, FailureQuotas
 from redrive_engine.contract.predicates import Scopes, criterion, plain
 from redrive_engine.contract.units import Count, Duration, milliseconds
 from redrive_engine.contract.watching import Guards, Plan, WorkflowStep, steps_of
-from redrive_engine.contract.written import Written, written_as
+from redrive_engine.contract.written import Written, listed, written_as
 from redrive_engine.toml_file import Misfit, TomlFile
 from redrive_events import BadInput, Json, Rung, Terms, WayOut
 from redrive_projections import VIEWS, slots
-
-
-def _listed(value: Any) -> Any:
-    """A list, as TOML has it, stands for the tuple of its values."""
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _view(name: str) -> str:
@@ -38,6 +33,9 @@ class Contract(Written):
     a table of operators; with none, the agent's own word ends the run. ``answer`` is a template over facts
     (``{name}``); empty means the model's own words, and ``partial`` is one for a run that is stopped.
 
+    ``on_denied`` says whether a denied call ends the run, and ``on_unknown`` the same of a tool that does not exist; if
+    that is not said, it is a denied call like any other.
+
     When failures of a kind have reached their quota, ``recovery`` names what is tried, in this order, before the run is
     given up: another way, the next of the stronger ``models``, a person. ``ways_out`` are the engine's own tools by
     which the model may leave the loop; ``person_waits`` is how long a person is waited for, and ``escalation`` whether
@@ -53,6 +51,7 @@ class Contract(Written):
     quotas: Annotated[FailureQuotas, BeforeValidator(written_as(FailureQuotas))] = FailureQuotas()
     attempts: Count = 2
     on_denied: Literal["block", "tell"] = "tell"
+    on_unknown: Literal["block", "tell"] | None = None
     on_refused: Literal["fail", "tell"] = "tell"
     on_doubt: Literal["escalate", "tell"] = "escalate"
     dialect: str = "native"
@@ -61,11 +60,11 @@ class Contract(Written):
     model: str = ""
     parameters: Annotated[dict[str, Json], AfterValidator(plain)] = Field(default_factory=dict)
     guards: Annotated[Guards, BeforeValidator(written_as(Guards))] = Guards()
-    recovery: Annotated[tuple[Rung, ...], BeforeValidator(_listed)] = ()
-    models: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    recovery: Annotated[tuple[Rung, ...], BeforeValidator(listed)] = ()
+    models: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
     escalation: Literal["wait", "end"] = "wait"
     person_waits: Duration | None = None
-    ways_out: Annotated[tuple[WayOut, ...], BeforeValidator(_listed)] = ()
+    ways_out: Annotated[tuple[WayOut, ...], BeforeValidator(listed)] = ()
     claims: Literal["free", "supported"] = "free"
     partial: str = ""
     arm: Literal["loop", "plan", "workflow", "direct"] = "loop"
@@ -97,6 +96,7 @@ class Contract(Written):
             quotas=self.quotas.quotas(),
             attempts=self.attempts,
             on_denied=self.on_denied,
+            on_unknown=self.on_unknown or self.on_denied,
             on_refused=self.on_refused,
             on_doubt=self.on_doubt,
             dialect=self.dialect,
@@ -123,8 +123,10 @@ def check_contract(terms: Terms, *, tools: Collection[str], commits: Collection[
     """Whether an agent with these tools, and verifiers that commit these facts, can keep the contract.
 
     Raises:
-        BadInput: it grants or excludes a tool that does not exist, or waits for a fact that nothing commits.
+        BadInput: it grants or excludes a tool that does not exist, waits for a fact that nothing commits, or recovers
+            by a stronger model that it does not name.
     """
+    _check_models(terms)
     named_by = {
         "tools": sorted(terms.tools or {}),
         "exclude": sorted(terms.exclude),
@@ -141,6 +143,13 @@ def check_contract(terms: Terms, *, tools: Collection[str], commits: Collection[
             if name not in commits:
                 problem = f"no verifier commits {name!r}; {_there_are(commits)}"
                 raise BadInput(problem, place=f"contract.{place}")
+
+
+def _check_models(terms: Terms) -> None:
+    if "stronger_model" in terms.recovery and not terms.models:
+        raise BadInput("recovery has a stronger model, and none is named", place="contract.models")
+    if len(set(terms.models)) < len(terms.models):
+        raise BadInput("a model is named twice", place="contract.models")
 
 
 def _in_order(scopes: Scopes) -> Scopes:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from redrive_engine.contract.predicates import plain
 from redrive_engine.contract.units import Count
-from redrive_engine.contract.written import Written, written_as
+from redrive_engine.contract.written import Written, listed, written_as
 from redrive_events import GuardTerms, Json, PlanTerms, RepeatTerms, StagnationTerms, StepTerms
 
 
@@ -24,7 +24,7 @@ class Repeats(Written):
     times: Count = 1
     window: Count | None = None
     write_resets: bool = True
-    polling: tuple[str, ...] = ()
+    polling: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
 
     def terms(self) -> RepeatTerms:
         """The recorded form."""

@@ -31,6 +31,11 @@ def written_as(model: type[Written]) -> Callable[[Any], Any]:
     return lambda value: model(**value) if isinstance(value, dict) else value
 
 
+def listed(value: Any) -> Any:
+    """A list, as TOML has it, stands for the tuple of its values."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 def _in_our_words(error: ErrorDetails, model: type[BaseModel]) -> str:
     """What is allowed where pydantic found something else."""
     context = error.get("ctx", {})

@@ -12,6 +12,7 @@ from redrive_events import (
     NOTES,
     PARENT,
     AnnotationMade,
+    CallIntercepted,
     DecisionMade,
     EffectConfirmed,
     EffectInDoubt,
@@ -134,7 +135,7 @@ class RunRows:
             row.reason, row.dimension = state.stop.reason or None, state.stop.dimension
         if state.end is not None:
             row.reason, row.answer = state.end.reason or None, state.end.answer
-            row.claims = _json(state.end.claims)
+            row.partial, row.claims = state.end.partial, _json(state.end.claims)
         return row
 
     def _started(self, record: Record, event: RunStarted) -> None:
@@ -198,6 +199,10 @@ class RunRows:
                 read=_json(event.read),
             )
         )
+
+    def _intercepted(self, record: Record, event: CallIntercepted) -> None:
+        if (step := self._steps.get(_whole(event.call))) is not None:
+            step.intercepted = event.guard
 
     def _called(self, record: Record, event: ToolCalled) -> None:
         number = _whole(event.call)
@@ -381,6 +386,7 @@ _STEPS: dict[type, Callable[[RunRows, Record, Any], None]] = {
     ReplyRefused: RunRows._reply_refused,
     FinishRefused: RunRows._finish_refused,
     VerdictGiven: RunRows._judged,
+    CallIntercepted: RunRows._intercepted,
     ToolCalled: RunRows._called,
     ObservationReceived: RunRows._observed,
     ObservationVerified: RunRows._verified,
