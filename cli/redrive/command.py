@@ -28,8 +28,9 @@ VERBS = {
     "verify": "Check that every stored event is the one that was written.",
     "heads": "List the heads of all runs, to check the log against later.",
     "rebuild": "Fold all runs again: do they come to what was recorded?",
+    "stats": "Show where the bytes of the log go.",
     "sql": "Ask about all runs in SQL.",
-    "export": "Write a run as a portable recording.",
+    "export": "Write runs as a portable recording.",
     "run": "Set an agent upon a goal, or go on with its run.",
 }
 MODULES = {"import": "bring"}  # a module cannot be called `import`

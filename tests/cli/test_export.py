@@ -1,7 +1,8 @@
-"""`export`: a run as a file that stands wherever a run is asked for."""
+"""`export`: runs as a file that stands wherever a run is asked for."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -23,6 +24,32 @@ def test_a_recording_stands_for_its_run(redrive: Redrive, incident: str, folder:
     assert redrive("replay", name).code == 0
     assert redrive("verify", name).code == 0
     assert redrive("export", name).out == text
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.zst"])
+def test_all_runs_go_into_one_file_and_come_back(
+    redrive: Redrive, incident: str, refund: str, folder: Path, name: str
+) -> None:
+    """In another log they are what they were, so that what is written of that is the same to the byte."""
+    assert redrive("export", "--all", "-o", name) == (0, "", "")
+    assert redrive("import", name, "--log", "other.db").code == 0
+    assert redrive("export", "--all", "-o", f"again-{name}", "--log", "other.db").code == 0
+    assert (folder / f"again-{name}").read_bytes() == (folder / name).read_bytes()
+    shown = [redrive("show", run, "--log", log).out for log in ("redrive.db", "other.db") for run in (incident, refund)]
+    assert shown[:2] == shown[2:]
+
+
+def test_runs_are_written_as_they_are_named(redrive: Redrive, incident: str, refund: str, folder: Path) -> None:
+    """Each once, from the log and from recordings."""
+    redrive("export", incident, "-o", "incident.jsonl")
+    said = redrive("export", refund, "incident.jsonl", incident, refund[:-1])
+    assert [run["run_id"] for run in json.loads(said.out.splitlines()[0])["runs"]] == [refund, incident]
+
+
+@pytest.mark.parametrize("named", [(), ("refund-1", "--all")])
+def test_what_is_to_be_written_is_said_once(redrive: Redrive, refund: str, named: tuple[str, ...]) -> None:
+    """Nobody means all runs by naming none."""
+    assert redrive("export", *named) == (2, "", "redrive: export: give the runs that are to be written, or --all\n")
 
 
 def test_a_recording_is_its_owners_alone(redrive: Redrive, incident: str, folder: Path) -> None:

@@ -123,16 +123,6 @@ def inflated(data: bytes) -> bytes:
         raise ValueError("damaged") from error
 
 
-def references(rest: bytes) -> list[int]:
-    """The numbers of the content that is referred to.
-
-    Raises:
-        ValueError: what is kept is damaged.
-    """
-    spelled = inflated(rest)
-    return [int(number) for number in _REFERENCE.findall(spelled)] if spelled.startswith(_REFERS) else []
-
-
 def _shared(line: bytes, rest: bytes, keep: Keep) -> bytes:
     """``rest`` with references in place of the content that is kept elsewhere."""
     pieces, begun = [_REFERS], 0

@@ -19,6 +19,7 @@ from redrive_events.stores.durability import Durability
 from redrive_events.stores.packing import unpacked
 from redrive_events.stores.pending import BEHIND, RECORDS, Pending
 from redrive_events.stores.sealing import PAGE, UNBEGUN, granted, spelled, standing
+from redrive_events.stores.sizes import Sizes, sizes
 from redrive_events.stores.soundness import flaws
 
 POSITION_MAX = 0xFFFF_FFFF
@@ -167,6 +168,11 @@ class SqliteLog:
         """Give the lease back, see `EventLog.release`."""
         query = "DELETE FROM leases WHERE run_id = ? AND worker = ?"
         self._committer.do(lambda pending: pending.db.execute(query, (run_id, worker)))
+
+    def sizes(self) -> Sizes:
+        """Where the bytes of the file go; read from end to end, in one moment of the log."""
+        with self._connections.reading() as db:
+            return sizes(db)
 
     def close(self) -> None:
         """Let go of the file; a thread that is reading or writing finishes first."""
