@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import anyio
 
 from redrive_engine.contract import Contract, check_contract
+from redrive_engine.dialects import DIALECTS, Dialect
 from redrive_engine.drive import drive, state_of
 from redrive_engine.live import LiveWorld, Patience, Surroundings
 from redrive_engine.models import Model, Prices, connected, metered
@@ -19,6 +19,7 @@ from redrive_engine.policy import Policy, RulesPolicy
 from redrive_engine.program import RULES, Program
 from redrive_engine.tools import Tool
 from redrive_engine.verifiers import Verifier
+from redrive_engine.ways import WAYS_OUT
 from redrive_events import BadInput, EventLog, Record, RunStarted, SqliteLog, StaleAppend, check_run_id
 from redrive_projections import Fact, RunState, status
 
@@ -74,10 +75,12 @@ class Settings(TypedDict, total=False):
 class Agent:
     """Contract, tools, verifiers, policy and model; `program` is the pure half, which a replay needs alone.
 
-    ``prices`` is the table by which the model's replies are given their cost.
+    ``prices`` is the table by which the model's replies are given their cost, ``dialects`` are further ones that the
+    contract may name.
 
     Raises:
-        BadInput: the contract names a tool or a fact that does not exist.
+        BadInput: the contract names a tool, a fact or a dialect that does not exist, or a tool or dialect has a name
+            that is the engine's own.
     """
 
     def __init__(
@@ -92,26 +95,28 @@ class Agent:
         model: Model,
         prices: Prices | Path | None = None,
         prompt: str = "",
+        dialects: Sequence[Dialect] = (),
     ) -> None:
         self.name, self.version, self.contract, self.model = name, version, contract, model
         self.tools = {tool.declaration.name: tool for tool in tools}
         self.verifiers = tuple(verifiers)
         self.policy = RulesPolicy.from_toml(policy) if isinstance(policy, Path) else policy
         self.prices, self.prompt = prices, prompt
+        added = {one.name: one for one in dialects}
+        for what, taken in (("tool", WAYS_OUT.keys() & self.tools), ("dialect", DIALECTS.keys() & added)):
+            for word in sorted(taken):
+                raise BadInput(f"the engine has a {what} of that name", place=f"agent {name}: {what} {word!r}")
         commits = {key for verifier in verifiers for key in verifier.commits}
         check_contract(contract.terms(), tools=self.tools, commits=commits)
-
-    @cached_property
-    def program(self) -> Program:
-        """The pure half."""
-        return Program(
+        self.program = Program(
             name=self.name,
             version=self.version,
-            terms=self.contract.terms(),
-            prompt=({"role": "system", "content": self.prompt},) if self.prompt else (),
+            terms=contract.terms(),
+            prompt=({"role": "system", "content": prompt},) if prompt else (),
             tools={name: tool.declaration for name, tool in self.tools.items()},
             verifiers=self.verifiers,
             policy=self.policy,
+            dialects={**DIALECTS, **added},
         )
 
     def run(self, goal: str, **settings: Unpack[Settings]) -> Run:

@@ -30,7 +30,7 @@ _BLANKS = re.compile(r"\s+")
 _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
 
 
-def occurs(value: str | float, words: str) -> bool:
+def occurs(value: str | float | Decimal, words: str) -> bool:
     """Whether ``value`` stands in ``words`` as a whole: 138 is not in 13800002222, nor Ann in Anna.
 
     A text may be written in another width and case, with other blanks; a long number or code in other groups; a

@@ -13,6 +13,7 @@ from redrive_engine.dialects import DIALECTS, Dialect
 from redrive_engine.policy import Policy
 from redrive_engine.tools import Declaration
 from redrive_engine.verifiers import Verifier
+from redrive_engine.ways import WAYS_OUT
 from redrive_events import BadInput, Json, Limits, Part, Purpose, RunStarted, Terms, canonical, digest
 from redrive_projections import VIEWS, Message, RunState
 
@@ -60,12 +61,10 @@ class Program:
     @cached_property
     def offered(self) -> dict[str, Json]:
         """Description and argument schema of each tool that the contract grants: a model is told of no others."""
-        granted, tools = self.terms.tools, sorted((self.tools or {}).items())
-        return {
-            name: {"description": tool.description, "schema": tool.schema}
-            for name, tool in tools
-            if granted is None or name in granted
-        }
+        granted = self.terms.tools
+        tools = {name: tool for name, tool in (self.tools or {}).items() if granted is None or name in granted}
+        tools |= {way: WAYS_OUT[way] for way in self.terms.ways_out}
+        return {name: {"description": tool.description, "schema": tool.schema} for name, tool in sorted(tools.items())}
 
     @property
     def taught(self) -> Json:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from redrive_events import Input, Limits, ModelFailed, PersonAsked, Request, RunStarted
 from redrive_projections import Call, Message, RunState, left
+
+# What there is a limit of time for.
+Limit: TypeAlias = Literal["wall_time", "person"]
 
 
 class Happened(NamedTuple):
@@ -23,6 +26,7 @@ class Happened(NamedTuple):
 class Waiting:
     """What a run waits for: its open requests by position, the words of the model request, and until when.
 
+    ``limit`` says which limit of time the ``deadline`` is.
     ``failures`` is how often in a row the model gave no answer, ``failure`` the last of them.
     """
 
@@ -38,6 +42,7 @@ class Waiting:
     unheard: bool
     stopping: bool
     deadline: datetime | None
+    limit: Limit = "wall_time"
     failures: int = 0
     failure: ModelFailed | None = None
 
@@ -61,6 +66,9 @@ class World(Protocol):
 def waiting_of(state: RunState, budget: Limits) -> Waiting:
     """What the run in ``state`` waits for; ``budget`` is that of the program which drives it now."""
     assert state.started is not None
+    people = [one for one in state.requests.values() if isinstance(one, PersonAsked)]
+    expires = min((one.expires for one in people if one.expires is not None), default=None)
+    only_people = bool(people) and len(people) == len(state.requests)
     return Waiting(
         run_id=state.run_id,
         position=state.position,
@@ -73,16 +81,16 @@ def waiting_of(state: RunState, budget: Limits) -> Waiting:
         messages=tuple(state.asked),
         unheard=bool(state.unheard),
         stopping=state.stop is not None,
-        deadline=_deadline(state, budget),
+        deadline=expires if only_people else _deadline(state, budget),
+        limit="person" if only_people else "wall_time",
         failures=state.model_failed,
         failure=state.failure,
     )
 
 
 def _deadline(state: RunState, budget: Limits) -> datetime | None:
-    """When the wall time runs out; it stands still while only people are awaited, and after a stop."""
+    """When the wall time runs out; it stands still after a stop, and while only people are awaited."""
     remaining = left(budget, state)["wall_time"]
-    only_people = bool(state.requests) and all(type(one) is PersonAsked for one in state.requests.values())
-    if remaining is None or state.counted is None or state.stop is not None or only_people:
+    if remaining is None or state.counted is None or state.stop is not None:
         return None
     return state.counted + timedelta(milliseconds=remaining)

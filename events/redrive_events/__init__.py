@@ -77,6 +77,7 @@ from redrive_events.quarantine import Quarantined
 from redrive_events.record import NOTES, PARENT, RUN_ID, Record, check_run_id, kind_of
 from redrive_events.stores import DURABILITIES, Durability, MemoryLog, Sizes, SqliteLog
 from redrive_events.terms import (
+    ALONE,
     SCHEMA,
     SLIPS,
     UNKNOWN_TOOL,
@@ -132,6 +133,7 @@ from redrive_events.vocabulary import (
 )
 
 __all__ = [
+    "ALONE",
     "ANSWERS",
     "CONCLUSIONS",
     "DRIVERS",

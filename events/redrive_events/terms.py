@@ -96,10 +96,12 @@ class StepTerms(Data, frozen=True):
 Failure: TypeAlias = Literal[
     "unreadable", "model_failed", "arguments", "denied", "tool_failed", "refused", "finish", "infrastructure"
 ]
-# By these rules a call is denied that only needs correcting: its arguments do not fit, or there is no such tool.
+# By these rules a call is denied that only needs correcting: its arguments do not fit, there is no such tool, or a way
+# out is called beside other calls.
 SCHEMA: Final = "schema"
 UNKNOWN_TOOL: Final = "unknown tool"
-SLIPS: Final = frozenset({SCHEMA, UNKNOWN_TOOL})
+ALONE: Final = "alone"
+SLIPS: Final = frozenset({SCHEMA, UNKNOWN_TOOL, ALONE})
 
 Rung: TypeAlias = Literal["another_way", "stronger_model", "escalate"]
 WayOut: TypeAlias = Literal["finish", "unable", "escalate"]

@@ -4,6 +4,7 @@ from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import claims, missing, partly_worded, slots, status, worded
 from redrive_projections.digests import Parting, partings
 from redrive_projections.folding import evolve, fold, state_at
+from redrive_projections.handover import handover
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
 from redrive_projections.requests import Asked, rebuilt, requests
 from redrive_projections.state import Call, Fact, RunState, answered_by
@@ -32,6 +33,7 @@ __all__ = [
     "evolve",
     "exhausted",
     "fold",
+    "handover",
     "harmless",
     "holds",
     "kept_of",

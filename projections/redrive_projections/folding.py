@@ -137,11 +137,19 @@ def _started(state: RunState, event: RunStarted, position: int) -> None:
 def _message(state: RunState, event: MessageReceived, position: int) -> None:
     state.unheard.append(event)
     state.last_word = state.last_word or event.last
-    for asked in [place for place, request in state.requests.items() if type(request) is PersonAsked]:
+    for asked in [place for place, request in state.requests.items() if _is_answer(request, event, state.now)]:
         del state.requests[asked]
     if event.content:
         # what is said while a reply or its calls are awaited stands after their responses
         state.waiting.append(received(event, position))
+
+
+def _is_answer(request: Request, event: MessageReceived, at: datetime | None) -> bool:
+    """Whether a person who was asked has spoken, in time: to an escalation only whom it was made to, but for an end."""
+    if type(request) is not PersonAsked:
+        return False
+    late = request.expires is not None and at is not None and at >= request.expires
+    return not late and (request.why == "reply" or request.actor == event.actor or event.last)
 
 
 def _cancel(state: RunState, event: CancelRequested, position: int) -> None:
@@ -196,7 +204,7 @@ def _model_failed(state: RunState, event: ModelFailed, position: int) -> None:
 
 def _decided(state: RunState, event: DecisionMade, position: int) -> None:
     content = state.messages[-1].content if state.messages else ""
-    state.answer = event.answer or (text_of(content) if event.kind == "finish" else "")
+    state.answer = (event.answer or text_of(content)) if event.kind == "finish" else ""
     blocks = blocks_of(content) if event.calls else ()
     state.begun = event.step or state.begun
     for proposed in event.calls:
@@ -216,7 +224,7 @@ def _finish_refused(state: RunState, event: FinishRefused, position: int) -> Non
     if event.call is None:
         state.messages.append(Message("user", event.text, position))
     else:
-        _respond(state, event.call, event.text, position)
+        _respond(state, event.call, event.text, position, "refused")
 
 
 def _intercepted(state: RunState, event: CallIntercepted, position: int) -> None:
@@ -246,7 +254,7 @@ def _planned(state: RunState, event: PlanDrawn, position: int) -> None:
 def _person_asked(state: RunState, event: PersonAsked, position: int) -> None:
     state.requests[position] = event
     if event.call is not None:
-        _respond(state, event.call, event.text, position)
+        _respond(state, event.call, event.text, position, "asked")
 
 
 def _notice(state: RunState, text: str, position: int) -> None:
@@ -344,6 +352,7 @@ def _settle(state: RunState) -> None:
     """
     state.messages.extend(state.coming())
     awaited = {getattr(request, "call", 0) for request in state.requests.values()}
+    state.tried += [call.tried() for call in state.calls.values() if call.number not in awaited]
     state.calls = {number: call for number, call in state.calls.items() if number in awaited}
     state.waiting = []
 

@@ -24,6 +24,7 @@ from redrive_events import (
     StopDecided,
     Terms,
     ToolCalled,
+    Tried,
 )
 from redrive_projections.transcript import Message
 from redrive_projections.watch import Watch
@@ -65,6 +66,10 @@ class Call(msgspec.Struct):
     outcome: str = ""
     response: Message | None = None
 
+    def tried(self) -> Tried:
+        """The call in short."""
+        return Tried(call=self.number, tool=self.tool, outcome=self.outcome or "open")
+
 
 class RunState(msgspec.Struct):
     """All that the loop knows of a run. A fold owns its state and changes it in place: to keep one, copy it.
@@ -72,6 +77,7 @@ class RunState(msgspec.Struct):
     ``counted`` is the moment up to which wall time has been counted; ``model`` the stronger one that is asked by now.
     ``failures`` are the positions of what failed since the model last acted; ``begun`` is the step of the plan or
     workflow, ``done`` what its steps came to, ``off_plan`` why the rest is to be drawn anew.
+    ``tried`` are the calls of earlier replies in short.
     ``quarantined`` says why the events at these positions cannot be read: all else is then no more than a guess.
     """
 
@@ -88,6 +94,7 @@ class RunState(msgspec.Struct):
     requests: dict[int, Request] = {}
     calls: dict[int, Call] = {}
     calls_made: int = 0
+    tried: list[Tried] = []
     facts: dict[str, Fact] = {}
     answer: str = ""
     messages: list[Message] = []

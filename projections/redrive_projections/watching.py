@@ -174,7 +174,8 @@ def _fact(state: RunState, event: FactCommitted, position: int) -> None:
 
 
 def _finish_refused(state: RunState, event: FinishRefused, position: int) -> None:
-    _failed(state, "finish", position)
+    if event.missing or event.unsupported:  # else it was only put off
+        _failed(state, "finish", position)
 
 
 def _landed(state: RunState, event: EffectConfirmed, position: int) -> None:

@@ -1,26 +1,47 @@
-"""JSON messages: every reply is one JSON object, an action or the final word."""
+"""JSON messages: every reply is one JSON object, an action, the final word, or another way out."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from redrive_engine.dialects.reading import Decision, Proposal, Unreadable, summary_of
 from redrive_events import BadInput, Content, Json, parse_json, text_of
 
 _KINDS = '{"type":"action","tool":NAME,"input":{…}} or {"type":"final"}'
-_KEYS = {"action": {"type", "tool", "input", "summary"}, "final": {"type", "answer", "summary"}}
+_KEYS: Final = {
+    "action": {"type", "tool", "input", "summary"},
+    "final": {"type", "answer", "summary"},
+    "unable": {"type", "answer", "summary"},
+    "escalate": {"type", "reason", "summary"},
+}
+# The kind of decision, and the key under which its words stand.
+_ENDS: Final[Mapping[str, tuple[Literal["finish", "unable", "escalate"], str]]] = {
+    "final": ("finish", "answer"),
+    "unable": ("unable", "answer"),
+    "escalate": ("escalate", "reason"),
+}
+_FENCED = re.compile(r"\s*```[a-zA-Z]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class JsonMessages:
-    """Two kinds of reply and no others; ``summary`` and, in a final word, ``answer`` are optional texts."""
+    """One object and nothing else, but for a fence around it; ``summary`` and the words of an end are optional texts.
+
+    Beside the action and the final word there are `{"type":"unable","answer":…}` and `{"type":"escalate","reason":…}`,
+    where the contract grants them.
+    """
 
     name: str = "json"
 
     def read(self, content: Content) -> Decision | Unreadable:
         """The action or final word; what else it may be is said in our own words."""
         try:
-            reply = parse_json(text_of(content))
+            text = text_of(content)
+            fenced = _FENCED.fullmatch(text)
+            reply = parse_json(fenced[1] if fenced else text)
         except BadInput:
             return _unreadable("not JSON")
         kind = reply.get("type") if isinstance(reply, dict) else None
@@ -28,11 +49,12 @@ class JsonMessages:
             return _unreadable("neither an action nor final")
         if not reply.keys() <= _KEYS[kind]:
             return _unreadable(f"keys that {kind} does not have")
-        if not all(isinstance(reply.get(key, ""), str) for key in ("summary", "answer", "tool")):
-            return _unreadable("a text is expected in summary, answer and tool")
+        if not all(isinstance(reply.get(key, ""), str) for key in ("summary", "answer", "reason", "tool")):
+            return _unreadable("a text is expected in summary, answer, reason and tool")
         summary = summary_of(reply.get("summary", ""))
-        if kind == "final":
-            return Decision("finish", summary, answer=reply.get("answer", ""))
+        if kind in _ENDS:
+            decided, words = _ENDS[kind]
+            return Decision(decided, summary, answer=reply.get(words, ""))
         return _action(reply, summary)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from redrive_engine.dialects.reading import Decision, Proposal, Unreadable, summary_of
 from redrive_events import BadInput, Content, Json, parse_json, text_of
@@ -29,6 +29,16 @@ LABELS: Final = {
     "final answer": "answer",
     "最终答案": "answer",
     "最终回答": "answer",
+    "最終答案": "answer",
+    "unable": "unable",
+    "无法完成": "unable",
+    "escalate": "escalate",
+    "转人工": "escalate",
+}
+_ENDS: Final[Mapping[str, Literal["finish", "unable", "escalate"]]] = {
+    "answer": "finish",
+    "unable": "unable",
+    "escalate": "escalate",
 }
 # Markdown in front (`**`, `###`, `-`, `1.`), a number behind the label, a colon of either width, markdown again.
 _LABEL = re.compile(
@@ -37,7 +47,7 @@ _LABEL = re.compile(
     + r")[ \t]*\d*[ \t]*[*_`]*[ \t]*[:：][*_`]*",  # noqa: RUF001 - the colon of Chinese text
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCE = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n?|\n?[ \t]*```.*$", re.DOTALL)
+_FENCE = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n?")
 _HINT = 'Reply with "Thought:", then either "Action:" and "Action Input:" with a JSON object, or "Final Answer:".'
 
 
@@ -50,14 +60,17 @@ class _Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReActText:
-    """The first action or final answer counts; what comes behind it is dropped, and the decision says so."""
+    """The first action or final word counts; what comes behind it is dropped, and the decision says so.
+
+    ``Unable:`` and ``Escalate:`` are final words too, where the contract grants them.
+    """
 
     name: str = "react"
 
     def read(self, content: Content) -> Decision | Unreadable:
         """The decision in a reply, whatever markdown is strewn over it."""
         sections = list(_sections(text_of(content)))
-        place = next((at for at, one in enumerate(sections) if one.label in {"action", "answer"}), None)
+        place = next((at for at, one in enumerate(sections) if one.label == "action" or one.label in _ENDS), None)
         if place is None:
             return Unreadable("neither an action nor a final answer", f"No action and no final answer. {_HINT}")
         summary = summary_of(" ".join(one.text for one in sections[:place] if one.label == "thought"))
@@ -65,7 +78,7 @@ class ReActText:
             return _action(sections[place:], summary)
         if not (answer := _bare(sections[place].text)):
             return Unreadable("an answer without words", f"The final answer is empty. {_HINT}")
-        return Decision("finish", summary, answer=answer, dropped=_dropped(sections[place + 1 :]))
+        return Decision(_ENDS[sections[place].label], summary, answer=answer, dropped=_dropped(sections[place + 1 :]))
 
 
 def _action(sections: list[_Section], summary: str) -> Decision | Unreadable:
@@ -82,7 +95,11 @@ def _action(sections: list[_Section], summary: str) -> Decision | Unreadable:
 
 
 def _sections(text: str) -> Iterator[_Section]:
-    found = list(_LABEL.finditer(text))
+    """What stands under each label; an input is one only right behind an action, else it is a word like others."""
+    found: list[re.Match[str]] = []
+    for label in _LABEL.finditer(text):
+        if LABELS[label[1].lower()] != "input" or (found and LABELS[found[-1][1].lower()] == "action"):
+            found.append(label)
     ends = [*(behind.start() for behind in found[1:]), len(text)]
     for label, end in zip(found, ends, strict=False):
         yield _Section(LABELS[label[1].lower()], text[label.end() : end].strip())
@@ -98,7 +115,7 @@ def _bare(text: str) -> str:
 
 
 def _object(text: str) -> Json:
-    """The JSON object that ``text`` begins with, whatever prose follows; nothing at all is no arguments."""
+    """The JSON object that ``text`` begins with, whatever follows it; nothing at all is no arguments."""
     text = _FENCE.sub("", text).strip().strip("`").strip()
     if not text:
         return {}

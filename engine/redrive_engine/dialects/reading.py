@@ -22,10 +22,11 @@ class Proposal(msgspec.Struct, frozen=True):
 class Decision(msgspec.Struct, frozen=True):
     """What the model decided; an empty ``answer`` of a ``finish`` is the reply's own text.
 
+    ``unable`` says that it cannot be done, ``escalate`` asks for a person; the reason of both is the ``answer``.
     ``dropped`` names what the reply said behind its decision, which nobody acts on.
     """
 
-    kind: Literal["call", "finish"]
+    kind: Literal["call", "finish", "unable", "escalate"]
     summary: str = ""
     calls: tuple[Proposal, ...] = ()
     answer: str = ""
@@ -44,11 +45,11 @@ class Dialect(Protocol):
 
     @property
     def name(self) -> str:
-        """Name and behaviour version; a part of the program."""
+        """What a contract calls it; a part of the program, so another behaviour is given another name."""
         ...
 
     def read(self, content: Content) -> Decision | Unreadable:
-        """The decision in a reply."""
+        """The decision in a reply; whatever a model wrote, this never raises."""
         ...
 
 

@@ -146,7 +146,7 @@ class LiveWorld:
                 del self._flights[position]
                 return Happened(given_up(flight.request, stopping=waiting.stopping), at, position)
         if waiting.deadline is not None and at >= waiting.deadline:
-            return Happened(DeadlinePassed(which="wall_time"), at)
+            return Happened(DeadlinePassed(which=waiting.limit), at)
         if self._moved_on(waiting):
             return Happened(SignalsHeard(), at)  # its append is refused, and on the new state it is heard
         return None

@@ -15,6 +15,7 @@ from redrive_engine.program import Program
 from redrive_engine.tools import Call as ToolCall
 from redrive_engine.verifiers import Refused, Supersedes
 from redrive_events import (
+    ALONE,
     SCHEMA,
     UNKNOWN_TOOL,
     DecisionMade,
@@ -32,7 +33,7 @@ from redrive_events import (
     VerdictGiven,
     digest,
 )
-from redrive_projections import Call, RunState, left
+from redrive_projections import Call, RunState, handover, left
 
 # What may have acted although nobody saw it.
 ACTING: Final = frozenset({"write", "unknown"})
@@ -77,8 +78,8 @@ def made(program: Program, s: RunState, allowed: Sequence[Call]) -> Follows:
 
 
 def _blocks(program: Program, verdict: VerdictGiven) -> bool:
-    """Whether a verdict ends the run: never one of arguments that do not fit, which are the model's to correct."""
-    if verdict.verdict == "allow" or verdict.rule == SCHEMA:
+    """Whether a verdict ends the run: never one of the form of a call, which is the model's to correct."""
+    if verdict.verdict == "allow" or verdict.rule in {SCHEMA, ALONE}:
         return False
     return (program.terms.on_unknown if verdict.rule == UNKNOWN_TOOL else program.terms.on_denied) == "block"
 
@@ -136,7 +137,8 @@ def reconciled(program: Program, s: RunState, event: EffectReconciled) -> Follow
         if s.running and call.attempt < program.terms.attempts:
             yield tool_called(program, s, call)
     elif s.running and program.terms.on_doubt == "escalate":
-        yield StopDecided(status="escalated", reason=f"effect of call {call.number} ({call.tool}) in doubt")
+        reason = f"effect of call {call.number} ({call.tool}) in doubt"
+        yield StopDecided(status="escalated", reason=reason, handover=handover(s, program.terms.done))
 
 
 def verified(program: Program, s: RunState, call: Call, seen: ObservationReceived | EffectReconciled) -> Follows:

@@ -8,7 +8,8 @@ from redrive_engine.occurrence import occurs
 from redrive_engine.policy import GROUNDED, Question, Ruling, by_contract, no_such_tool
 from redrive_engine.program import Program
 from redrive_engine.tools import Declaration
-from redrive_events import SCHEMA, UNKNOWN_TOOL, Json, Reading, VerdictGiven, canonical, text_of
+from redrive_engine.ways import WAYS_OUT
+from redrive_events import ALONE, SCHEMA, UNKNOWN_TOOL, Json, Reading, VerdictGiven, canonical, text_of
 from redrive_projections import MISSING, Call, RunState
 
 
@@ -28,6 +29,8 @@ def judge(program: Program, s: RunState, call: Call) -> VerdictGiven:
 def _ruling(program: Program, s: RunState, call: Call) -> Ruling:
     assert s.started is not None
     assert s.now is not None
+    if call.tool in program.terms.ways_out:
+        return _beside(call)
     declared = None if program.tools is None else program.tools.get(call.tool)
     if declared is None and program.tools is not None:
         read = Reading(path="tool", operator="one_of", value=call.tool, limit=sorted(program.tools))
@@ -51,6 +54,14 @@ def _ruling(program: Program, s: RunState, call: Call) -> Ruling:
     if ruling.verdict == "allow" and program.policy is not None:
         return program.policy.judge(question)
     return ruling
+
+
+def _beside(call: Call) -> Ruling:
+    """The denial of a way out that does not lead out: its words do not fit, or other calls stand beside it."""
+    if problem := WAYS_OUT[call.tool].problems(call.arguments):
+        return Ruling("deny", SCHEMA, reason=problem, text=f"{call.tool}: {problem}")
+    text = f"{call.tool} must be the only call of a reply. Call it alone, once the other calls are answered."
+    return Ruling("deny", ALONE, reason="called beside other calls", text=text)
 
 
 def _grounded(s: RunState, declared: Declaration, call: Call) -> Ruling | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from redrive_engine.dialects import Unreadable
 from redrive_engine.loop import planning, reflecting, workflow
 from redrive_engine.loop.calling import called, observed, reconciled, taken_up
-from redrive_engine.loop.ending import closed, ended, escalated, finished
+from redrive_engine.loop.ending import closed, ended, escalated, expired, expiry
 from redrive_engine.loop.follows import Follows
 from redrive_engine.loop.guards import stalled, warned
+from redrive_engine.loop.leaving import leave_of, left
 from redrive_engine.loop.recovering import judged, recovered
 from redrive_engine.program import Program
 from redrive_events import (
@@ -66,10 +67,14 @@ def heard(s: RunState, signal: Event) -> Follows:
 
 
 def overdue(program: Program, s: RunState) -> Follows:
-    """Once its wall time is over a run begins nothing more, not even what this very input would have called for."""
+    """Once a time is over, its own or a person's, a run begins nothing more, not even what this input calls for."""
     limit_ms = program.terms.budget.wall_time_ms
     if limit_ms is not None and s.running and s.wall_us >= limit_ms * 1000:
         yield StopDecided(status="exhausted", reason="wall_time", dimension="wall_time")
+    for request in list(s.requests.values()) if s.running else ():
+        if isinstance(request, PersonAsked) and request.expires is not None and s.now and s.now >= request.expires:
+            yield expired(program, s, request)
+            return
 
 
 def replied(program: Program, s: RunState, event: ModelReplied) -> Follows:
@@ -97,18 +102,16 @@ def decided(program: Program, s: RunState, event: ModelReplied) -> Follows:
         yield from not_understood(program, s, decision)
     elif decision.calls and program.terms.arm == "direct":
         yield from not_understood(program, s, NO_CALLS)
-    elif decision.calls:
-        yield from called(program, s, decision)
-    elif program.terms.dialogue:
-        yield DecisionMade(kind="ask", summary=decision.summary)
+    elif decision.kind == "finish" and program.terms.dialogue:
+        yield DecisionMade(kind="ask", summary=decision.summary, answer=decision.answer, dropped=decision.dropped)
         if not s.waiting and not s.last_word:  # nobody has spoken meanwhile
-            yield PersonAsked()
+            yield PersonAsked(expires=expiry(program, s))
+    elif isinstance(leave := leave_of(program, decision, event.content), Unreadable):
+        yield from not_understood(program, s, leave)
+    elif leave is not None:
+        yield from left(program, s, decision, leave)
     else:
-        answer, dropped = decision.answer, decision.dropped
-        yield DecisionMade(kind="finish", summary=decision.summary, answer=answer, dropped=dropped)
-        if not s.waiting:  # else words came meanwhile, and the model reads them first
-            yield from finished(program, s)
-            yield from judged(program, s, "finish")
+        yield from called(program, s, decision)
 
 
 def failed(program: Program, s: RunState, event: ModelFailed) -> Follows:
@@ -129,7 +132,7 @@ def onward(program: Program, s: RunState) -> Follows:
         elif over:
             yield StopDecided(status="exhausted", reason=over, dimension=over)
         elif s.watch.escalating:
-            yield from escalated(program, s.watch.escalating.reason)
+            yield from escalated(program, s, s.watch.escalating.reason)
         elif stop := stalled(program, s):
             yield stop
         else:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from redrive_events import SCHEMA, UNKNOWN_TOOL, Effect, Json, Reading, Verdict
+from redrive_events import ALONE, SCHEMA, UNKNOWN_TOOL, Effect, Json, Reading, Verdict
 
 # What the model reads of a denial: the same words for every scope and threshold, so that none can be guessed at.
 NOT_ALLOWED = "This call is not allowed."
@@ -17,7 +17,7 @@ NOT_ALLOWED = "This call is not allowed."
 GROUNDED = "grounded"
 
 # By these names the engine itself rules; no rule that people write is called so.
-RESERVED = (SCHEMA, UNKNOWN_TOOL, GROUNDED, "no rule", "granted", "not granted", "scope", "excluded")
+RESERVED = (SCHEMA, UNKNOWN_TOOL, ALONE, GROUNDED, "no rule", "granted", "not granted", "scope", "excluded")
 
 
 class Question(msgspec.Struct, frozen=True):
