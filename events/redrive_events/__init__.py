@@ -75,7 +75,7 @@ from redrive_events.log import Batch, Damage, EventLog, Head, Lease, Span, Store
 from redrive_events.portable import PORTABLE_VERSION, Portable, is_portable, load_portable, write_portable, write_runs
 from redrive_events.quarantine import Quarantined
 from redrive_events.record import NOTES, PARENT, RUN_ID, Record, check_run_id, kind_of
-from redrive_events.stores import DURABILITIES, Durability, MemoryLog, Sizes, SqliteLog
+from redrive_events.stores import DURABILITIES, Durability, KindSize, MemoryLog, Sizes, SqliteLog
 from redrive_events.terms import (
     ALONE,
     SCHEMA,
@@ -188,6 +188,7 @@ __all__ = [
     "Heads",
     "Input",
     "Json",
+    "KindSize",
     "Lease",
     "LeaseGranted",
     "LeaseHeld",

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from redrive.options import LOG, JsonOption, LogOption
 from redrive.terminal import columns, counted, say, say_json
-from redrive_events import Sizes, SqliteLog
+from redrive_events import KindSize, Sizes, SqliteLog
 
 KINDS = ("KIND", "EVENTS", "BYTES", "KEPT", "RATIO")
 FILE = ("FILE", "BYTES")
@@ -31,9 +31,15 @@ def stats(log: LogOption = LOG, as_json: JsonOption = False) -> None:
 
 
 def _kinds(sizes: Sizes) -> Iterator[list[str]]:
-    all_events, all_lines, all_kept = (sum(one[column] for one in sizes.kinds) for column in (1, 2, 3))
-    for kind, events, lines, kept in (*sizes.kinds, ("all", all_events, all_lines, all_kept)):
-        yield [kind, f"{events:,}", f"{lines:,}", f"{kept:,}", f"{kept / lines:.2f}" if lines else ""]
+    total = KindSize(
+        "all",
+        sum(one.events for one in sizes.kinds),
+        sum(one.line_bytes for one in sizes.kinds),
+        sum(one.kept_bytes for one in sizes.kinds),
+    )
+    for kind, events, line_bytes, kept_bytes in (*sizes.kinds, total):
+        ratio = f"{kept_bytes / line_bytes:.2f}" if line_bytes else ""
+        yield [kind, f"{events:,}", f"{line_bytes:,}", f"{kept_bytes:,}", ratio]
 
 
 def _contents(sizes: Sizes) -> Iterator[str]:

@@ -18,7 +18,7 @@ UNREAD = "(unreadable)"
 _EVENTS = "SELECT run_id, id & 0xFFFFFFFF, at_us, CAST(line AS BLOB) FROM events JOIN runs ON runs.run = id >> 32"
 # Indexes, which SQLite makes by itself, are told with the table that they are for.
 _TABLES = """
-    SELECT iif(type = 'index', 'index of ' || tbl_name, ifnull(tbl_name, 'schema')) AS what, sum(pgsize)
+    SELECT CASE type WHEN 'index' THEN 'index of ' ELSE '' END || ifnull(tbl_name, 'schema') AS what, sum(pgsize)
     FROM dbstat LEFT JOIN sqlite_schema USING (name) GROUP BY what"""
 
 
