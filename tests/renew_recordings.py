@@ -1,7 +1,8 @@
 """The named recordings: what each pins, and ``python -m tests.renew_recordings``, which writes them anew.
 
 Until 0.1.0 the vocabulary may change, and these files with it; the snapshots of what they fold to are then renewed by
-``pytest tests/test_recordings.py --snapshot-update``. Both are read in the diff.
+``pytest tests/test_recordings.py --snapshot-update``. Both are read in the diff. From 0.1.0 on a recording that is
+there stays as it is, and an event that is changed has a tag of its own.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
-
-import msgspec
 
 from redrive_engine.models import reply, use
 from redrive_engine.program import Program
@@ -22,7 +21,6 @@ from redrive_events import (
     DeadlinePassed,
     EffectReconciled,
     Input,
-    Json,
     LeaseGranted,
     Limits,
     MemoryLog,
@@ -33,9 +31,10 @@ from redrive_events import (
     SignalsHeard,
     Terms,
     Usage,
-    digest,
     write_portable,
 )
+from redrive_events.upcast import UPCASTERS
+from tests.shapes import is_released, read, renewed, shapes, spelled
 from tests.shop import NOON, PURCHASE, recorded, seen, shop
 
 FOLDER = Path(__file__).with_name("recordings")
@@ -141,31 +140,20 @@ def file_of(name: str) -> Path:
     return FOLDER / f"{name}.jsonl"
 
 
-def vocabulary() -> str:
-    """The digest of all that a record may hold; words that only explain do not count."""
-    return digest(_without_words(msgspec.json.schema(Record)))
-
-
-def _without_words(schema: Json) -> Json:
-    if isinstance(schema, list):
-        return [_without_words(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    explains = {"description"} if isinstance(schema.get("description"), str) else set()
-    return {key: _without_words(one) for key, one in schema.items() if key not in explains}
-
-
 def main() -> None:
     """Write them all, each with a remark beside it, and the vocabulary they are written in."""
     FOLDER.mkdir(exist_ok=True)
     for name in RECIPES:
+        if is_released() and file_of(name).exists():
+            continue
         log, records = MemoryLog(), records_of(name)
         log.append(name, records, expected=0)
         remark = AnnotationMade(name="pins", value=name.replace("-", " "), source="tests")
         annotate(log, name, remark, at=NOON + timedelta(hours=1))
         with file_of(name).open("wb") as file:
             write_portable(log, [name], file)
-    VOCABULARY.write_text(vocabulary() + "\n")
+    kept = renewed(read(VOCABULARY.read_text()), shapes(), upcasters=UPCASTERS, released=is_released())
+    VOCABULARY.write_text(spelled(kept))
 
 
 if __name__ == "__main__":

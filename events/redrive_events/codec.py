@@ -106,6 +106,19 @@ def decode_page(run_id: str, lines: Sequence[bytes], *, after: int) -> list[Reco
         return [decode(line, run_id=run_id, position=position) for position, line in enumerate(lines, start=after + 1)]
 
 
+def is_canonical(record: Record, line: bytes) -> bool:
+    """Whether ``line``, which was read as ``record``, is spelled as the codec spells.
+
+    An event of an earlier shape is held to the spelling of JSON alone: which fields were left out then is not known.
+    """
+    if type(record.event) is Quarantined:
+        return False
+    if encode(record) == line:
+        return True
+    plain = _json.decode(line)
+    return plain["event"]["event"] in UPCASTERS and _encoder.encode(plain) == line
+
+
 def time_of(line: bytes) -> str:
     """The time of a canonical line, as it is spelled: 26 characters, which compare as the times do."""
     return line[_TIME].decode("ascii")

@@ -56,11 +56,15 @@ class Damage(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One or more whole appends to one run, behind position ``expected``."""
+    """One or more whole appends to one run, behind position ``expected``.
+
+    ``lines`` are those of the records where they are spelled already: what was stored once is never spelled anew.
+    """
 
     run_id: str
     records: Sequence[Record]
     expected: int
+    lines: Sequence[bytes] = ()
 
 
 class EventLog(Protocol):

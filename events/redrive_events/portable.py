@@ -13,7 +13,7 @@ from typing import IO, Annotated, NamedTuple
 import msgspec
 
 from redrive_events.chain import START, checked, link
-from redrive_events.codec import UNREADABLE, decode_page, encode
+from redrive_events.codec import UNREADABLE, decode_page, is_canonical
 from redrive_events.errors import BadInput, BrokenChain, NewerFormat, NoSuchRun, UnknownEvent
 from redrive_events.log import Batch, EventLog, Head, StoredLine
 from redrive_events.quarantine import Quarantined
@@ -146,14 +146,14 @@ class Portable:
         """
         for run_id, number, stored in self._appends():
             expected = stored[0].position - 1
-            records = decode_page(run_id, [line for _, _, line in stored], after=expected)
-            for record in records:
+            lines = [line for _, _, line in stored]
+            records = decode_page(run_id, lines, after=expected)
+            for place, (record, line) in enumerate(zip(records, lines, strict=True), start=number):
                 if type(record.event) is Quarantined:
                     raise UnknownEvent(record.event.reason, run_id=run_id, position=record.position)
-            for place, (record, (_, _, line)) in enumerate(zip(records, stored, strict=True), start=number):
-                if encode(record) != line:
+                if not is_canonical(record, line):
                     raise self._bad("the record is not in its canonical spelling", place)
-            yield Batch(run_id, records, expected)
+            yield Batch(run_id, records, expected, lines)
 
     def _appends(self) -> Iterator[_Append]:
         self.torn = ""

@@ -14,6 +14,7 @@ import pytest
 import redrive as rd
 from redrive_engine import annotate, say
 from redrive_events import AnnotationMade, SqliteLog, UnknownEvent, encode
+from redrive_events.stores import sealing
 from redrive_events.stores import sqlite as store
 from refund_desk import agent
 from tests.cli.conftest import Redrive
@@ -63,7 +64,7 @@ def problem(log: SqliteLog, request: pytest.FixtureRequest, monkeypatch: pytest.
     if request.param == "a broken link":
         changed(f"UPDATE events SET digest = zeroblob(32) WHERE run = 3 AND position = {PLACE}")
         # the next event cannot be linked to that digest either
-    return problem
+    return str(problem)
 
 
 def test_the_run_says_so_wherever_it_is_seen(redrive: Redrive, problem: str) -> None:
@@ -164,7 +165,7 @@ def test_a_remark_that_cannot_be_read_degrades_no_run(
     """It is counted beside it."""
     at = next(log.read("refund-1")).at
     with monkeypatch.context() as patch:
-        spelled = store.spelled
+        spelled = sealing.spelled
         patch.setattr(
             store, "spelled", lambda batch: [line.replace(b"annotation", b"speculation") for line in spelled(batch)]
         )

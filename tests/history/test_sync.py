@@ -15,7 +15,7 @@ from redrive_projections.history import sync as syncing
 from redrive_projections.history.cache import in_memory
 from redrive_projections.history.sync import sync
 from tests import strategies
-from tests.history.story import TURNS, begin_all, begun, put, refund, remark, run_of
+from tests.history.story import TURNS, begin_all, put, refund, remark, run_of
 
 Tables: TypeAlias = dict[str, list[tuple[Any, ...]]]
 
@@ -144,7 +144,7 @@ def test_what_is_appended_meanwhile_waits_for_the_next_time() -> None:
 def test_a_line_that_is_no_record_is_told() -> None:
     """Its run reads as degraded, and the others as ever."""
     log = MemoryLog()
-    put(log, begun("a"), begun("b"))
+    begin_all(log, ["a", "b"])
     log._streams["a"][0] = log._streams["a"][0]._replace(line=b'{"event":"unheard_of"}')
     with in_memory(log) as db:
         told = db.execute("SELECT run_id, status, quarantined FROM runs ORDER BY run").fetchall()

@@ -49,7 +49,7 @@ def spelled(batch: Batch) -> list[bytes]:
         BadInput: one of them holds what canonical JSON has no spelling for.
     """
     check_batch(batch.run_id, batch.records, expected=batch.expected)
-    return [encode(record) for record in batch.records]
+    return list(batch.lines) or [encode(record) for record in batch.records]
 
 
 def sealed(batch: Batch, lines: list[bytes], tip: Tip, stored: Stored) -> Sealed:
