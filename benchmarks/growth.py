@@ -106,10 +106,8 @@ def main() -> None:
         folder, found = Path(name), list[Growth]()
         for turns in TURNS:
             found.append(one := grown(folder, turns))
-            size, whole = one.log_bytes / 1e6, one.requests_bytes / 1e6
-            print(
-                f"{turns:>5} turns  {size:>6.2f} MB  {1e3 * size / turns:>6.2f} kB a turn  ({whole:,.0f} MB of requests)"
-            )
+            size, each, whole = one.log_bytes / 1e6, one.log_bytes / turns / 1e3, one.requests_bytes / 1e6
+            print(f"{turns:>5} turns  {size:>6.2f} MB  {each:>6.2f} kB a turn  (requests whole: {whole:,.0f} MB)")
         if arguments.svg:
             arguments.svg.write_text(plotted(found), encoding="utf-8")
         if arguments.traces:
