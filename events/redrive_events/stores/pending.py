@@ -38,7 +38,7 @@ class Pending:
         self.db = db
         self._tips: dict[str, tuple[int, Tip]] = {}
         self._grown: set[str] = set()
-        self._events: list[tuple[int, bytes, int | None, bytes]] = []
+        self._events: list[tuple[int, bytearray, int | None, bytearray]] = []
         self._appends: list[tuple[int, int, int]] = []
         self._contents = Contents(db)
         self._offset, self._runs = db.execute(_LAST).fetchone()
@@ -78,7 +78,9 @@ class Pending:
         last, count = base + new.tip.position, len(new.lines)
         sealed_lines = zip(new.digests, new.lines, strict=True)
         for position, (digest, line) in enumerate(sealed_lines, start=new.first):
-            self._events.append((base + position, digest, *packed(line, run_id, position, self._contents.keep)))
+            at_us, kept = packed(line, run_id, position, self._contents.keep)
+            # How bytes are meant Python asks around, which takes as long as writing them; not so for a bytearray.
+            self._events.append((base + position, bytearray(digest), at_us, bytearray(kept)))
         self._offset += count
         if self._appends and self._appends[-1][1] == last - count:
             count += self._appends.pop()[2]
