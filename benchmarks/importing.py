@@ -22,7 +22,7 @@ def figures(folder: Path) -> Iterator[Figure]:
     data = json.dumps([_attempt(number) for number in range(ATTEMPTS)]).encode()
     kilobytes = len(data) // 1000
     material = read(data, "attempts.json")
-    importer = importer_of(material)
+    importer, material = importer_of(material)
     traces = list(importer.read(material))
     built = [records_of(trace, f"run-{trace.entry}", format="x", sha256=material.sha256)[0] for trace in traces]
     made = iter(range(1_000_000))

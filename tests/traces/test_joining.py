@@ -50,7 +50,8 @@ def protobuf(value: dict[str, Any]) -> bytes:
     again = json.loads(json.dumps(value))
     for one in again["resourceLogs"][0]["scopeLogs"][0]["logRecords"]:
         one |= {name: story.in_base64(one[name]) for name in ("traceId", "spanId")}
-    return ParseDict(again, ExportLogsServiceRequest()).SerializeToString()
+    request: Any = ParseDict(again, ExportLogsServiceRequest())
+    return bytes(request.SerializeToString())
 
 
 WRITTEN: dict[str, Callable[[], bytes]] = {

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from redrive_events import BadInput, Lineage, Record
 from redrive_replays.traces.lines import Bytes
 from redrive_replays.traces.material import Material, NoTrace
+from redrive_replays.traces.opened import opened
 from redrive_replays.traces.reading import LARGE_BYTES, read
 from redrive_replays.traces.records import records_of, run_id_of
 from redrive_replays.traces.report import FileReport
@@ -78,7 +79,7 @@ def built(
         with _uncollected():
             material = read(data, name, large_bytes=large_bytes)
             material.join([read(path.read_bytes(), str(path)) for path in beside])
-            chosen = importer_named(importer) if importer else importer_of(material)
+            chosen, material = _chosen(importer, material)
             report.format = chosen.name
             told = not importer or chosen.detect(material)
             yield _runs(material, chosen, report) if told else _forced(material, chosen, report)
@@ -89,6 +90,14 @@ def built(
             raise
         raise (NoTrace if isinstance(error, NoTrace) else BadInput)(str(error), place=name) from error
     report.diagnostics = material.diagnostics
+
+
+def _chosen(importer: str, material: Material) -> tuple[Importer, Material]:
+    """The importer, and what it reads: as it is, or taken out of what it is wrapped in."""
+    if not importer:
+        return importer_of(material)
+    chosen = importer_named(importer)
+    return chosen, next(filter(chosen.detect, chain([material], opened(material))), material)
 
 
 @contextmanager

@@ -6,11 +6,14 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from mmap import mmap
-from typing import TypeAlias, overload
+from typing import Final, TypeAlias, overload
 
 from redrive_events import Json
 
 Bytes: TypeAlias = bytes | mmap
+# By so many of its lines a file is told; those of a large one are kept while they are small, since all look at them.
+LOOKED_AT: Final = 50
+KEPT_BYTES: Final = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Lines(Sequence[Entry]):
 
     def __init__(self, data: Bytes, read: Callable[[bytes], Json]) -> None:
         self._data, self._read = data, read
+        self._kept: dict[int, Entry] = {}
+        self._room = KEPT_BYTES
         self._places = tuple(array("Q") for _ in range(5))
 
     def add(self, *place: int) -> None:
@@ -45,8 +50,14 @@ class Lines(Sequence[Entry]):
     def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
         if isinstance(at, slice):
             return [self[one] for one in range(*at.indices(len(self)))]
+        if at in self._kept:
+            return self._kept[at]
         index, number, offset, begin, end = (column[at] for column in self._places)
-        return Entry(index, self._read(self._data[begin:end]), number, offset)
+        entry = Entry(index, self._read(self._data[begin:end]), number, offset)
+        if at < LOOKED_AT and end - begin <= self._room:
+            self._room -= end - begin
+            self._kept[at] = entry
+        return entry
 
 
 def split(data: Bytes, start: int = 0, begin: int = 0) -> Iterator[tuple[int, int, int, int]]:

@@ -110,7 +110,8 @@ def _told(text: str, start: int, material: Material, found: Sequence[_Found], ot
     places = _places(text, start)
     plain = [one for one in others if not one.torn]
     lines = sum(bool(line.strip()) for one in plain for line in text[one.begin : one.end].split("\n"))
-    for one in sorted((*found, *others), key=lambda one: one.begin):
+    both: list[_Found | _Other] = [*found, *others]
+    for one in sorted(both, key=lambda one: one.begin):
         line, offset = places(one.begin)
         if isinstance(one, _Found):
             entries.append(Entry(len(entries), one.value, line, offset))

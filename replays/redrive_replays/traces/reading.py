@@ -16,6 +16,7 @@ from redrive_replays.traces.lines import Bytes, Entry, Lines, split
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.objects import objects_in
 from redrive_replays.traces.otel.protobuf import requests_of
+from redrive_replays.traces.unread import told_by_bytes
 
 # Of a file beyond this size little is in memory at a time, if it is one of lines, or an archive.
 LARGE_BYTES = 32 << 20
@@ -90,7 +91,8 @@ def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadI
     if read is None:
         if data.lstrip()[:1] in (b"{", b"["):
             raise BadInput(_torn(problem), place=material.name) from problem
-        raise NoTrace("not JSON", place=material.name) from problem
+        what = told_by_bytes(data.lstrip())
+        raise NoTrace(f"{what}, which is not read" if what else "not JSON", place=material.name) from problem
     value, notes = read
     material.entries = [Entry(0, value)]
     material.diagnostics += map(Diagnostic, notes)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from redrive_events import BadInput
 from redrive_replays.traces import anthropic, chat, claude_code, codex, inspect_logs, otel, recordings, responses
 from redrive_replays.traces.material import Material, NoTrace
+from redrive_replays.traces.opened import opened
 from redrive_replays.traces.swe import mini_swe_agent, swe_agent
 from redrive_replays.traces.tau import tau2, tau_bench
 from redrive_replays.traces.trace import Trace
+from redrive_replays.traces.unread import told_by_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +97,26 @@ IMPORTERS: Final = (
     ),
 )
 
+# The last of them read messages of any kind.
+MESSAGES: Final = 3
 
-def importer_of(material: Material) -> Importer:
-    """The importer that recognises the file's content; its name does not count.
+
+def importer_of(material: Material) -> tuple[Importer, Material]:
+    """The importer that recognises the file's content (its name does not count), and the file as it is read by it.
+
+    What is wrapped is taken out if nothing else is recognised but messages, of which any trace is made.
 
     Raises:
         NoTrace: none does.
     """
-    for importer in IMPORTERS:
-        if importer.detect(material):
-            return importer
+    messages = IMPORTERS[-MESSAGES:]
+    for importers, by_name in ((IMPORTERS[:-MESSAGES], True), (messages, False)):
+        for view in chain([material], opened(material, by_name=by_name)):
+            for importer in importers:
+                if importer.detect(view):
+                    return importer, view
+    if what := told_by_value(material.entries[0].value):
+        raise NoTrace(f"{what}, which is not read", place=material.name)
     raise NoTrace("no trace that is known here", hint=f"read are: {readable()}", place=material.name)
 
 

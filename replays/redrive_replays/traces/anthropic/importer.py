@@ -39,6 +39,8 @@ NO_REQUEST: Final = "the request (only its response was kept)"
 CUT_REPLY: Final = "the end of a reply (its stream breaks off)"
 LOST_LINE: Final = "a message (its line could not be read)"
 LOOKED_AT: Final = 8
+# Of a file with a message on each line so many are looked at for what only Anthropic's have.
+LINES_LOOKED_AT: Final = 1_000
 
 
 def detect(material: Material) -> bool:
@@ -46,7 +48,9 @@ def detect(material: Material) -> bool:
     looked_at = _entries(material)[:LOOKED_AT]
     if _is_stream(material) or any(found(entry) is not None for entry in looked_at):
         return True
-    return material.lined and are_own([entry.value for entry in material.entries if is_turn(entry.value)])
+    return material.lined and are_own(
+        [entry.value for entry in material.entries[:LINES_LOOKED_AT] if is_turn(entry.value)]
+    )
 
 
 def _entries(material: Material) -> Sequence[Entry]:

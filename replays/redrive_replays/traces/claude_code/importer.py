@@ -21,6 +21,7 @@ from redrive_replays.traces.claude_code.lines import (
 )
 from redrive_replays.traces.claude_code.said import LOCAL, Told, last_words
 from redrive_replays.traces.conversation import retell
+from redrive_replays.traces.lines import LOOKED_AT
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.times import clock_of
 from redrive_replays.traces.trace import (
@@ -46,7 +47,6 @@ _LABELS: Final = {
     **{"sessionId": "session", "session_id": "session", "version": "version", "cwd": "cwd", "gitBranch": "git_branch"},
     **{"entrypoint": "entrypoint", "userType": "user_type", "slug": "slug", "agentId": "agent_id"},
 }
-LOOKED_AT: Final = 50
 _SPAWNS: Final = frozenset({"Task", "Agent"})
 # How the model is told the name of an agent that it may go on with.
 _NAMED: Final = re.compile(r"^agentId: ([\w@.-]{1,100})", re.MULTILINE)

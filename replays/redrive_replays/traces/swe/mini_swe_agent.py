@@ -10,6 +10,7 @@ from redrive_events import BadInput, Json
 from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.chat.replies import completion_of, reply_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
+from redrive_replays.traces.lines import LOOKED_AT
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.responses.items import result_of
 from redrive_replays.traces.responses.replies import reply_of as response_of
@@ -34,7 +35,7 @@ def detect(material: Material) -> bool:
     value = material.entries[0].value
     if isinstance(value, list):
         return _is_bare(value)
-    return any(_is_trajectory(entry.value) for entry in material.entries)
+    return any(_is_trajectory(entry.value) for entry in material.entries[:LOOKED_AT])
 
 
 def detect_predictions(material: Material) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 from redrive_events import BadInput, Json, parse_json, text_of
 from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
+from redrive_replays.traces.lines import LOOKED_AT
 from redrive_replays.traces.material import Diagnostic, Material
 from redrive_replays.traces.trace import ASSISTANT, Remark, Said, Trace
 
@@ -26,7 +27,7 @@ _ELIDED: Final = "Old environment output: ("
 
 def detect(material: Material) -> bool:
     """Whether the file is a trajectory, or the history alone, as demonstrations are kept."""
-    return any(_is_trajectory(entry.value) for entry in material.entries)
+    return any(_is_trajectory(entry.value) for entry in material.entries[:LOOKED_AT])
 
 
 def read(material: Material) -> Iterator[Trace]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from redrive_events import BadInput, Json
 from redrive_replays.traces.conversation import retell
+from redrive_replays.traces.lines import LOOKED_AT
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.tau.tau2_messages import said_of
 from redrive_replays.traces.times import clock_of, moment
@@ -41,8 +43,8 @@ def detect(material: Material) -> bool:
     """Whether the file is, or holds, simulations of tau2, or is the half of a result without them."""
     value = material.entries[0].value
     if isinstance(value, dict) and {"info", "tasks", "timestamp"} <= value.keys():
-        return isinstance(value.get("simulations", []), list)
-    return any(_is_simulation(one) for _, one, _ in _simulations(material))
+        return isinstance(value.get("simulations", []), list | dict)
+    return any(_is_simulation(one) for _, one, _ in islice(_simulations(material), LOOKED_AT))
 
 
 def detect_submission(material: Material) -> bool:
@@ -195,8 +197,9 @@ def _words(value: Json) -> Json:
 
 def _simulations(material: Material) -> Iterator[tuple[int, Json, int]]:
     value = material.entries[0].value
-    if isinstance(value, dict) and isinstance(value.get("simulations"), list):
-        value = value["simulations"]
+    held = value.get("simulations") if isinstance(value, dict) else None
+    if isinstance(held, list | dict):
+        value = list(held.values()) if isinstance(held, dict) else held
     if isinstance(value, list):
         yield from ((index, one, 0) for index, one in enumerate(value))
     else:

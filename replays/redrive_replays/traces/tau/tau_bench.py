@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from redrive_events import BadInput, Json
@@ -10,6 +11,7 @@ from redrive_replays.traces.anthropic.messages import are_own
 from redrive_replays.traces.anthropic.messages import said_of as turns_of
 from redrive_replays.traces.chat.messages import are_messages, said_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
+from redrive_replays.traces.lines import LOOKED_AT
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.trace import Remark, Said, Trace
 
@@ -21,7 +23,7 @@ _READ: Final = frozenset({"task_id", "trial", "traj", "reward", "info"})
 
 def detect(material: Material) -> bool:
     """Whether the first attempt has a task, a reward and a conversation."""
-    return any(_is_attempt(value) for _, value, _ in _attempts(material))
+    return any(_is_attempt(value) for _, value, _ in islice(_attempts(material), LOOKED_AT))
 
 
 def detect_display(material: Material) -> bool:
