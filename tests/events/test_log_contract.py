@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -329,6 +330,39 @@ def test_of_many_threads_that_append_at_one_place_one_wins(log: EventLog) -> Non
     with ThreadPoolExecutor(8) as pool:
         won = [size for size in pool.map(attempt, range(8)) if size]
     assert won == [log.head("run").position]
+
+
+def test_each_of_many_threads_hears_of_its_own_append(log: EventLog) -> None:
+    """However the log brings them together: a mistake is its maker's, and spoils nothing for those beside it."""
+    log.append("run", append("run", 1, after_s=1), expected=0)
+    log.hold("run", "ana", ttl_s=60)
+    nan = FactCommitted(key="k", value=float("nan"), verifier="v", evidence=())
+    cases: list[tuple[type[Exception] | None, Callable[[], object]]] = [
+        *((None, partial(log.append, f"run-{n}", append(f"run-{n}", 1, 3), expected=0)) for n in range(10)),
+        (StaleAppend, partial(log.append, "run", append("run", 5, after_s=1), expected=4)),
+        (StaleAppend, partial(log.append, "new", append("new", 2), expected=1)),
+        (ValueError, partial(log.append, "run", append("run", 2), expected=1)),
+        (ValueError, partial(log.append, "run", append("run", 7), expected=1)),
+        (BadInput, partial(log.append, "new", [record("new", 1, event=nan)], expected=0)),
+        (LeaseHeld, partial(log.hold, "run", "ben", ttl_s=60)),
+    ]
+    gate = threading.Barrier(len(cases))
+
+    def attempt(work: Callable[[], object]) -> type[Exception] | None:
+        gate.wait()
+        try:
+            work()
+        except Exception as refused:  # noqa: BLE001 - whatever it is, it is compared
+            return type(refused)
+        return None
+
+    with ThreadPoolExecutor(len(cases)) as pool:
+        heard = list(pool.map(attempt, [work for _, work in cases]))
+    assert heard == [kind for kind, _ in cases]
+    assert sorted(head.run_id for head in log.runs()) == ["run", *(f"run-{n}" for n in range(10))]
+    assert [offset for offset, _ in log.read_all()] == list(range(1, 32))
+    for head in log.runs():
+        assert list(checked(head.run_id, log.lines(head.run_id), head=head))[-1].position == head.position
 
 
 def test_threads_that_read_never_see_half_an_append(log: EventLog) -> None:
