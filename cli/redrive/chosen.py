@@ -9,7 +9,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self, cast
 
-from redrive_events import NOTES, RUN_ID, AnnotationMade, EventLog, Head, NoSuchRun, SqliteLog, load_portable
+from redrive_events import (
+    NOTES,
+    RUN_ID,
+    AnnotationMade,
+    Durability,
+    EventLog,
+    Head,
+    NoSuchRun,
+    SqliteLog,
+    load_portable,
+)
 from redrive_replays import Recording, recording_of
 
 CANDIDATES_MAX = 5
@@ -121,9 +131,9 @@ def _in_file(path: Path) -> Iterator[Chosen]:
 
 
 @contextmanager
-def log_to_write(path: Path) -> Iterator[EventLog]:
+def log_to_write(path: Path, durability: Durability = "always") -> Iterator[EventLog]:
     """The log at ``path`` for the time being; it is made when it is first used, so that a bad request makes none."""
-    log = _Deferred(path)
+    log = _Deferred(path, durability)
     try:
         yield cast("EventLog", log)
     finally:
@@ -133,13 +143,13 @@ def log_to_write(path: Path) -> Iterator[EventLog]:
 class _Deferred:
     """A log that is opened by the first use of it."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, durability: Durability) -> None:
+        self._path, self._durability = path, durability
         self._log: SqliteLog | None = None
 
     def __getattr__(self, verb: str) -> Any:
         if self._log is None:
-            self._log = SqliteLog(self._path)
+            self._log = SqliteLog(self._path, durability=self._durability)
         return getattr(self._log, verb)
 
     def close(self) -> None:

@@ -7,9 +7,15 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from redrive_events import Durability
+
 LOG = Path("redrive.db")
 
 LogOption: TypeAlias = Annotated[Path, typer.Option("--log", envvar="REDRIVE_LOG", metavar="PATH", help="The log.")]
+DurabilityOption: TypeAlias = Annotated[
+    Durability,
+    typer.Option("--durability", help="Until when a loss of power can take an event that was written."),
+]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for a program to read.")]
 RunArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="RUN", help="A run id, the beginning of one, or a recording file.")

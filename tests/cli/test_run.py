@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,24 @@ def test_an_end_of_another_kind_is_a_finding(redrive: Redrive, folder: Path) -> 
     )
     said = redrive("run", "mute:agent", "--goal", "speak", "--run-id", "m-1")
     assert said == (1, "m-1  failed\nmodel: unavailable\n", "")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_is_as_durable_as_it_is_told_to_be(redrive: Redrive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Always, unless something less is asked for by its name."""
+    opened: list[object] = []
+
+    def log(path: Path, **settings: Any) -> SqliteLog:
+        opened.append(settings["durability"])
+        return SqliteLog(path, **settings)
+
+    monkeypatch.setattr("redrive.chosen.SqliteLog", log)
+    command = ["run", "refund_desk:agent", "--goal", "Refund ord_123", "--principal", "ana"]
+    assert redrive(*command).code == 0
+    assert redrive(*command, "--durability", "batched").code == 0
+    assert opened == ["always", "batched"]
+    problem = "Invalid value for '--durability': 'never' is not one of 'always', 'batched', 'os'."
+    assert redrive(*command, "--durability", "never") == (2, "", f"redrive: {problem}\n")
 
 
 def test_an_id_is_not_taken_twice(redrive: Redrive, refund: str) -> None:

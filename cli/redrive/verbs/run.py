@@ -10,7 +10,7 @@ import typer
 from redrive.agents import agent_named
 from redrive.answering import ModelOption, PricesOption, StreamOption, UrlOption, answering
 from redrive.chosen import log_to_write
-from redrive.options import LOG, JsonOption, LogOption
+from redrive.options import LOG, DurabilityOption, JsonOption, LogOption
 from redrive.terminal import say, say_json
 from redrive_engine import mint
 from redrive_projections import one_line
@@ -30,6 +30,7 @@ def run(
     stream: StreamOption = False,
     prices: PricesOption = None,
     log: LogOption = LOG,
+    durability: DurabilityOption = "always",
     as_json: JsonOption = False,
 ) -> int:
     """Set an agent upon a goal and drive the run to its end; print its status and answer.
@@ -40,7 +41,10 @@ def run(
     """
     loaded = agent_named(agent)
     called = run_id or mint()[:10]
-    with log_to_write(log) as target, answering(loaded, model, base_url, stream=stream) as (real, own_prices):
+    with (
+        log_to_write(log, durability) as target,
+        answering(loaded, model, base_url, stream=stream) as (real, own_prices),
+    ):
         try:
             done = loaded.run(
                 goal,
