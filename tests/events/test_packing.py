@@ -15,6 +15,7 @@ from redrive_events.stores.packing import (
     SHARED_BYTES_MIN,
     SIZE_BYTES_MAX,
     Find,
+    Keep,
     Kept,
     deflated,
     inflated,
@@ -64,6 +65,12 @@ def started(run_id: str, *parts: str) -> bytes:
     return encode(record(run_id, 1, event=event))
 
 
+def kept_of(line: bytes, keep: Keep, *, run_id: str = "run-1", position: int = 3) -> Kept:
+    """What is kept of one line."""
+    (kept,) = packed(run_id.encode(), position, [line], keep)
+    return kept
+
+
 def back(kept: Kept, find: Find, *, run_id: str = "run-1", position: int = 3) -> bytes:
     """The line of which this is kept."""
     (line,) = unpacked(run_id, [(position, *kept)], find)
@@ -79,7 +86,7 @@ def test_every_record_survives(one: Record, words: str) -> None:
     for run_id, position in ((one.run_id, one.position), ("another", 7)):
         shelf = Shelf()
         for keep in (shelf.keep, nothing):
-            kept = packed(line, run_id.encode(), position, keep)
+            kept = kept_of(line, keep, run_id=run_id, position=position)
             assert back(kept, shelf.find, run_id=run_id, position=position) == line
 
 
@@ -107,13 +114,13 @@ LIKE_LINES = st.lists(
 def test_every_other_line_survives(line: bytes) -> None:
     """What no record is, too, however much it looks like one or like what is kept."""
     shelf = Shelf()
-    assert back(packed(line, b"run-1", 3, shelf.keep), shelf.find) == line
+    assert back(kept_of(line, shelf.keep), shelf.find) == line
 
 
 def test_what_its_place_says_is_not_kept() -> None:
     """The run's name, the position, the time as a text; what is left is JSON that people can read."""
     line = encode(record("run-1", 3, left=1, after_s=0.5))
-    assert packed(line, b"run-1", 3, nothing) == (
+    assert kept_of(line, nothing) == (
         1_767_225_600_500_000,
         b'{"cause":0,"event":{"actor":"user","content":"run-1 3","event":"message_received"},"left":1}',
     )
@@ -124,14 +131,14 @@ def test_nothing_that_somebody_said_is_taken_for_a_reference() -> None:
     like, shelf = Opaque(data={"$blob": 1}), Shelf()
     event = RunStarted(goal=DENSE, agent="a", nonce="", contract=Terms(parameters={"x": {"$blob": 1}}), rules=1)
     for line in (said((like,)), said((like, Text(text=DENSE))), encode(record("run-1", 3, event=event))):
-        assert back(packed(line, b"run-1", 3, shelf.keep), shelf.find) == line
+        assert back(kept_of(line, shelf.keep), shelf.find) == line
 
 
 def test_long_content_is_kept_once() -> None:
     """Two runs and two kinds of events refer to the same."""
     shelf = Shelf()
-    first, second = (packed(said(DENSE, n), b"run-1", n, shelf.keep) for n in (1, 2))
-    third = packed(said((Text(text=DENSE),)), b"run-1", 3, shelf.keep)
+    first, second = (kept_of(said(DENSE, n), shelf.keep, position=n) for n in (1, 2))
+    third = kept_of(said((Text(text=DENSE),)), shelf.keep)
     assert [content.count(DENSE.encode()) for content in shelf.contents] == [1, 1]
     assert shelf.contents[0] == f'"{DENSE}"'.encode()
     assert max(len(kept[1]) for kept in (first, second, third)) < 100
@@ -141,7 +148,7 @@ def test_the_parts_of_an_agent_are_kept_each_for_itself() -> None:
     """A thousand runs with one prompt, and in each another lesson."""
     shelf = Shelf()
     lines = {f"run-{n}": started(f"run-{n}", THIN, f"{n} {DENSE}", "short") for n in range(3)}
-    kept = {run_id: packed(line, run_id.encode(), 1, shelf.keep) for run_id, line in lines.items()}
+    kept = {run_id: kept_of(line, shelf.keep, run_id=run_id, position=1) for run_id, line in lines.items()}
     assert len(shelf.contents) == 1 + 3
     assert all(back(kept[name], shelf.find, run_id=name, position=1) == line for name, line in lines.items())
     assert max(len(one[1]) for one in kept.values()) < PACKED_BYTES_MIN
@@ -150,7 +157,7 @@ def test_the_parts_of_an_agent_are_kept_each_for_itself() -> None:
 def test_content_that_is_not_taken_is_packed_in_its_line() -> None:
     """Where the file has no room for it elsewhere, it is not lost."""
     line = said(THIN)
-    kept = packed(line, b"run-1", 3, nothing)
+    kept = kept_of(line, nothing)
     assert len(kept[1]) < len(line) / 50
     assert back(kept, Shelf().find) == line
 
@@ -173,7 +180,7 @@ CONTENT_LOST = {
 def test_a_line_whose_content_is_lost_is_no_line(case: str) -> None:
     """It is not what was written, and nothing fails on it but what decodes it or follows the chain."""
     shelf = Shelf()
-    kept = packed(said(DENSE), b"run-1", 3, shelf.keep)
+    kept = kept_of(said(DENSE), shelf.keep)
     CONTENT_LOST[case](shelf)
     assert back(kept, shelf.find) != said(DENSE)
 
@@ -183,7 +190,7 @@ def test_a_line_whose_content_is_lost_is_no_line(case: str) -> None:
 def test_a_damaged_line_is_never_an_error_of_its_own(line: bytes, take: bool) -> None:
     """Every byte of what is kept, each changed, and every place at which it may be cut off."""
     shelf = Shelf()
-    at_us, rest = packed(line, b"run-1", 3, shelf.keep if take else nothing)
+    at_us, rest = kept_of(line, shelf.keep if take else nothing)
     for at in range(0, len(rest), 1 + len(rest) // 500):
         for broken in (rest[:at], rest[:at] + bytes([rest[at] ^ 0x15]) + rest[at + 1 :]):
             assert isinstance(back((at_us, broken), shelf.find), bytes)

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -27,17 +26,18 @@ PACKED_BYTES_MIN = 768
 SIZE_BYTES_MAX = 1_000_000_000
 
 # A line is `{"at":"<time>Z",<the rest>,"position":<position>,"run_id":"<run id>"}`, and its rest is kept.
-_AT, _ZONE = b'{"at":"', b'Z",'
-_TIME = slice(len(_AT), len(_AT) + 26)
-_REST = _TIME.stop + len(_ZONE)
+_TIME = slice(len('{"at":"'), len('{"at":"') + 26)
+_REST = _TIME.stop + len('Z",')
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all times are spelled in UTC
 _MICROSECOND = timedelta(microseconds=1)
 
 # Content that is kept elsewhere; what has references begins with a space, so nothing else is ever taken for one.
 _REFERENCE = re.compile(rb'\{"\$blob":([0-9]+)\}')
-_OPEN, _REFERS = b"{"[0], b" "
+_OPEN, _CLOSE, _REFERS = b"{"[0], b"}"[0], b" "
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
+# What is raised by what is damaged: content that is not there, a frame that is none, a time that never was.
+DAMAGED = (LookupError, ValueError, OverflowError, TypeError)
 # What is kept of a line, and its time in microseconds since 1970; without a time it is the line as it is.
 Kept: TypeAlias = tuple[int | None, bytes]
 
@@ -65,15 +65,19 @@ _contents = msgspec.json.Decoder(_Content).decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def packed(line: bytes, run_id: bytes, position: int, keep: Keep) -> Kept:
-    """What is kept of ``line`` at its place; what ``keep`` takes of it is only referred to."""
-    tail = b',"position":%d,"run_id":"%b"}' % (position, run_id)
-    if line[: _TIME.start] != _AT or line[_TIME.stop : _REST] != _ZONE or not line.endswith(tail, _REST):
-        return None, line
-    at_us, rest = _us_of(line[_TIME]), b"{%b}" % line[_REST : -len(tail)]
-    if at_us is None:
-        return None, line
-    return at_us, rest if len(rest) < PACKED_BYTES_MIN else deflated(_shared(line, rest, keep))
+def packed(run_id: bytes, first: int, lines: Iterable[bytes], keep: Keep) -> Iterator[Kept]:
+    """What is kept of each line of a run, from position ``first`` on; what ``keep`` takes of it is only referred to."""
+    end, head, at_us = b',"run_id":"%b"}' % run_id, b"", None
+    for position, line in enumerate(lines, start=first):
+        if line[:_REST] != head:  # all records of an append have the same time
+            head = line[:_REST]
+            at_us = _us_of(head)
+        tail = b',"position":%d%b' % (position, end)
+        if at_us is None or not line.endswith(tail, _REST):
+            yield None, line
+            continue
+        rest = b"{" + line[_REST : -len(tail)] + b"}"
+        yield at_us, rest if len(rest) < PACKED_BYTES_MIN else deflated(_shared(line, rest, keep))
 
 
 def unpacked(run_id: str, kept: Iterable[tuple[int, int | None, bytes]], find: Find) -> Iterator[bytes]:
@@ -81,22 +85,27 @@ def unpacked(run_id: str, kept: Iterable[tuple[int, int | None, bytes]], find: F
 
     What is damaged comes back as it is kept, which no line looks like: whoever follows the chain sees it.
     """
-    tail = b',"run_id":"%b"}' % run_id.encode("utf-8", "surrogatepass")
+    end, last_us, head = b',"run_id":"%b"}' % run_id.encode("utf-8", "surrogatepass"), None, b""
     for position, at_us, rest in kept:
         line = rest
         if at_us is not None:
-            with suppress(LookupError, ValueError, OverflowError, TypeError):
-                spelled = rest if rest[0] == _OPEN else _spelled(rest, find)
-                line = b'{"at":"%bZ",%b,"position":%d%b' % (_time_of(at_us), spelled[1:-1], position, tail)
+            with suppress(*DAMAGED):
+                if at_us != last_us:
+                    head, last_us = _head_of(at_us), at_us
+                told = spelled(rest, find)
+                if told[0] == _OPEN and told[-1] == _CLOSE:  # they are put on again, so that nobody else would see
+                    line = b'%b%b,"position":%d%b' % (head, told[1:-1], position, end)
         yield line
 
 
-def _spelled(rest: bytes, find: Find) -> bytes:
-    """What `packed` made shorter, as it was."""
-    spelled = inflated(rest)
-    if not spelled.startswith(_REFERS):
-        return spelled
-    return _REFERENCE.sub(lambda found: find(int(found[1])), spelled[1:])
+def spelled(rest: bytes, find: Find) -> bytes:
+    """The rest of a line, unpacked and whole. Raises: what is in ``DAMAGED``, if it is that."""
+    if rest[0] == _OPEN:
+        return rest
+    told = inflated(rest)
+    if not told.startswith(_REFERS):
+        return told
+    return _REFERENCE.sub(lambda found: find(int(found[1])), told[1:])
 
 
 def deflated(data: bytes) -> bytes:
@@ -152,17 +161,14 @@ def _long_content(line: bytes) -> Iterator[bytes]:
                 yield bytes(one)
 
 
-# All records of an append have the same time.
-@lru_cache(maxsize=64)
-def _us_of(time: bytes) -> int | None:
-    """None for a time that is not as `_time_of` spells it."""
+def _us_of(head: bytes) -> int | None:
+    """The time at the head of a line; None if it is not as it is put back."""
     try:
-        us = (datetime.fromisoformat(time.decode("ascii")) - _EPOCH) // _MICROSECOND
+        us = (datetime.fromisoformat(head[_TIME].decode("ascii")) - _EPOCH) // _MICROSECOND
     except (ValueError, TypeError):
         return None
-    return us if _time_of(us) == time else None
+    return us if _head_of(us) == head else None
 
 
-@lru_cache(maxsize=64)
-def _time_of(us: int) -> bytes:
-    return (_EPOCH + us * _MICROSECOND).isoformat(timespec="microseconds").encode()
+def _head_of(us: int) -> bytes:
+    return b'{"at":"%bZ",' % (_EPOCH + us * _MICROSECOND).isoformat(timespec="microseconds").encode()

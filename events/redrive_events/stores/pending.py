@@ -76,11 +76,10 @@ class Pending:
     def _gather(self, base: int, run_id: bytes, new: Sealed) -> None:
         """The one place where lines become what is stored of them."""
         last, count = base + new.tip.position, len(new.lines)
-        sealed_lines = zip(new.digests, new.lines, strict=True)
-        for position, (digest, line) in enumerate(sealed_lines, start=new.first):
-            at_us, kept = packed(line, run_id, position, self._contents.keep)
+        rows = zip(new.digests, packed(run_id, new.first, new.lines, self._contents.keep), strict=True)
+        for id_, (digest, (at_us, kept)) in enumerate(rows, start=base + new.first):
             # How bytes are meant Python asks around, which takes as long as writing them; not so for a bytearray.
-            self._events.append((base + position, bytearray(digest), at_us, bytearray(kept)))
+            self._events.append((id_, bytearray(digest), at_us, bytearray(kept)))
         self._offset += count
         if self._appends and self._appends[-1][1] == last - count:
             count += self._appends.pop()[2]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from redrive_events.codec import decode, decode_page, time_of
+from redrive_events.codec import time_of
 from redrive_events.errors import LogUnusable
 from redrive_events.log import Batch, Damage, Head, Lease, Span, StoredLine
 from redrive_events.record import Record
@@ -18,6 +18,7 @@ from redrive_events.stores.contents import CONTENT, content_of
 from redrive_events.stores.durability import Durability
 from redrive_events.stores.packing import unpacked
 from redrive_events.stores.pending import BEHIND, RECORDS, Pending
+from redrive_events.stores.reading import records_of
 from redrive_events.stores.sealing import PAGE, UNBEGUN, granted, spelled, standing
 from redrive_events.stores.sizes import Sizes, sizes
 from redrive_events.stores.soundness import flaws
@@ -86,14 +87,11 @@ class SqliteLog:
     def read(self, run_id: str, *, after: int = 0) -> Iterator[Record]:
         """Records of the run in order, see `EventLog.read`."""
         after = max(after, 0)
-        more = True
-        while more:
-            rows = self._rows(RECORDS, min(after, POSITION_MAX), run_id, PAGE)
-            lines = list(unpacked(run_id, rows, self._content))
-            for record in decode_page(run_id, lines, after=after):
-                yield record
-            if more := len(lines) == PAGE:
-                after = max(after + PAGE, record.position)  # further only where somebody took a line out
+        while rows := self._rows(RECORDS, min(after, POSITION_MAX), run_id, PAGE):
+            yield from records_of(run_id, rows, self._content)
+            after = rows[-1][0]
+            if len(rows) < PAGE:
+                return
 
     def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
         """The same records as stored bytes, see `EventLog.lines`."""
@@ -108,9 +106,9 @@ class SqliteLog:
         """All records of all runs, see `EventLog.read_all`."""
         after = max(after, 0)
         while page := self._rows(_ALL, after, after, PAGE):
-            for offset, run_id, position, *kept in page:
-                (line,) = unpacked(run_id, [(position, *kept)], self._content)
-                yield offset, decode(line, run_id=run_id, position=position)
+            for offset, run_id, *kept in page:
+                (record,) = records_of(run_id, [tuple(kept)], self._content)
+                yield offset, record
             after = page[-1][0]
 
     def order(self, *, after: int = 0) -> Iterator[Span]:
