@@ -14,6 +14,7 @@ from redrive_engine.contract import (
 )
 from redrive_engine.drive import append_of, cause_of, drive, lease_of, without_waiting, write
 from redrive_engine.grounded import Grounded
+from redrive_engine.lessons import lessons
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
 from redrive_engine.loading import load_agent, registered
 from redrive_engine.loop import react
@@ -60,6 +61,7 @@ __all__ = [
     "cause_of",
     "drive",
     "lease_of",
+    "lessons",
     "load_agent",
     "mint",
     "permissive",

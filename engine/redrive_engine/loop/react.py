@@ -123,11 +123,11 @@ def failed(program: Program, s: RunState, event: ModelFailed) -> Follows:
 
 def onward(program: Program, s: RunState) -> Follows:
     """What to ask next, or the end: nothing new is asked after a stop, and nothing ends while something is open."""
-    if s.requests:
-        return
-    if s.running:
+    while not s.requests and s.end is None:
         over = exhausted(program.terms.budget, s)
-        if s.last_word:
+        if s.stop is not None:
+            yield ended(program, s, s.stop)
+        elif s.last_word:
             yield closed(program, s)
         elif over:
             yield StopDecided(status="exhausted", reason=over, dimension=over)
@@ -138,8 +138,6 @@ def onward(program: Program, s: RunState) -> Follows:
         else:
             yield from warned(program, s)
             yield from further(program, s)
-    if s.stop is not None:
-        yield ended(program, s, s.stop)
 
 
 def further(program: Program, s: RunState) -> Follows:
@@ -165,10 +163,10 @@ def further(program: Program, s: RunState) -> Follows:
 def worked(program: Program, s: RunState) -> Follows:
     """The next call of the workflow; behind the last one the run is done, or the model words what was found."""
     steps = program.terms.workflow
-    if s.begun == len(steps):
-        yield closed(program, s) if program.terms.answer else asked(program, s)
-    elif problem := workflow.stuck(s, steps):
+    if problem := workflow.stuck(s, steps):
         yield StopDecided(status="failed", reason=problem)
+    elif s.begun == len(steps):
+        yield closed(program, s) if program.terms.answer else asked(program, s)
     else:
         yield from called(program, s, workflow.proposed(s, steps), step=s.begun + 1)
 

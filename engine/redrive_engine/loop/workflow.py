@@ -14,7 +14,8 @@ def stuck(s: RunState, steps: Sequence[StepTerms]) -> str:
     before = next(reversed(s.calls.values()), None)
     if before is not None and before.outcome != "ok":
         return f"step {s.begun} of the workflow ({before.tool}): {before.outcome}"
-    lacking = [name for name in _spoken_of(steps[s.begun]) if name not in _known(s)]
+    spoken_of = _spoken_of(steps[s.begun]) if s.begun < len(steps) else []
+    lacking = [name for name in spoken_of if name not in _known(s)]
     return f"step {s.begun + 1} of the workflow speaks of {', '.join(lacking)}, not known yet" if lacking else ""
 
 

@@ -1,0 +1,22 @@
+"""What earlier runs of an agent have learnt, for a later one to begin with."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from redrive_events import NOTES, EventLog, ReflectionNoted, RunStarted
+
+LESSONS_MAX = 5
+
+
+def lessons(log: EventLog, agent: str, goal: str, *, most: int = LESSONS_MAX) -> tuple[str, ...]:
+    """The lessons that the last runs of ``agent`` upon this ``goal`` have noted, each once, the latest last."""
+    found: dict[str, None] = {}
+    for head in reversed([head for head in log.runs() if not head.run_id.endswith(NOTES)]):
+        started = next((record.event for record in islice(log.read(head.run_id), 1)), None)
+        if isinstance(started, RunStarted) and (started.agent, started.goal) == (agent, goal):
+            noted = [one.event.lesson for one in log.read(head.run_id) if isinstance(one.event, ReflectionNoted)]
+            found |= dict.fromkeys(lesson for lesson in reversed(noted) if lesson)
+        if len(found) >= most:
+            break
+    return tuple(reversed(list(found)[:most]))
