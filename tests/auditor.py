@@ -44,6 +44,7 @@ from redrive_events import (
     VerdictGiven,
     canonical,
 )
+from tests.audit_people import People
 
 Append: TypeAlias = Sequence[Record]
 Words: TypeAlias = dict[str, Json]
@@ -79,6 +80,7 @@ class Auditor:
             Consequences(program),
             Spending(program),
             Signals(),
+            People(program),
         ]
 
     def take(self, append: Append) -> None:
@@ -150,8 +152,8 @@ class Requests:
             self._close(first.cause)
         else:
             assert first.cause == 0
-        if type(first.event) is MessageReceived:
-            self._close_people()
+        if isinstance(first.event, MessageReceived):
+            self._spoken(first.event, first.at)
         for record in append[1:]:
             self._derived(record, taken_up=type(first.event) is LeaseGranted)
         if type(first.event) not in STRANGERS:
@@ -160,6 +162,8 @@ class Requests:
                 acting = [one for one in self.open.values() if isinstance(one, ToolCalled) and one.effect != "read"]
                 assert not acting, "what a lost worker may have done is not simply asked again"
             assert bool(self.open) != ended, "a run that has not ended waits for something"
+            late = [one for one in self.open.values() if isinstance(one, PersonAsked) and _over(one, first.at)]
+            assert not late, "a person is waited for no longer than was said"
 
     def _derived(self, record: Record, *, taken_up: bool) -> None:
         event = record.event
@@ -179,6 +183,13 @@ class Requests:
             assert self.stopped
             assert not self.open, "nothing is open at the end"
 
+    def _spoken(self, event: MessageReceived, at: datetime) -> None:
+        """To an escalation only whom it was made to; a last word ends all waiting; nobody answers too late."""
+        for position, one in list(self.open.items()):
+            asked = isinstance(one, PersonAsked) and not _over(one, at)
+            if asked and (event.last or one.why == "reply" or one.actor == event.actor):
+                self._close(position)
+
     def _close_people(self) -> None:
         for position in [at for at, one in self.open.items() if type(one) is PersonAsked]:
             self._close(position)
@@ -187,6 +198,10 @@ class Requests:
         assert position not in self.closed, "closed once"
         del self.open[position]
         self.closed.add(position)
+
+
+def _over(asked: PersonAsked, at: datetime) -> bool:
+    return asked.expires is not None and at >= asked.expires
 
 
 class Calls:
@@ -226,15 +241,16 @@ class Calls:
     def _judged(self, decision: DecisionMade | None, events: list[Event]) -> None:
         verdicts = [event for event in events if isinstance(event, VerdictGiven)]
         numbers = [one.call for one in decision.calls] if decision else []
-        assert [one.call for one in verdicts] == numbers, "one verdict per call, in reply order"
+        judged = numbers if decision and decision.kind == "call" else []
+        assert [one.call for one in verdicts] == judged, "one verdict per call, in reply order; a way out needs none"
         assert numbers == [self.calls + 1 + index for index in range(len(numbers))], "our labels count"
         self.calls += len(numbers)
         self.verdicts |= {one.call: one for one in verdicts}
-        if not decision:
+        if not judged:
             return
         called = [event.call for event in events if isinstance(event, ToolCalled)]
         allowed = [one.call for one in verdicts if one.verdict == "allow"]
-        ends = {"schema": "tell", "unknown tool": self.terms.on_unknown}
+        ends = {"schema": "tell", "alone": "tell", "unknown tool": self.terms.on_unknown}
         blocking = [
             one for one in verdicts if one.verdict == "deny" and ends.get(one.rule, self.terms.on_denied) == "block"
         ]
@@ -331,6 +347,12 @@ class Transcript:
         self.said.append(said)
         self.view["step"] += 1
 
+    def _way_out(self, event: FinishRefused | PersonAsked, position: int) -> None:
+        if event.call is not None:
+            self._respond(event.call, event.text, position)
+        elif isinstance(event, FinishRefused):
+            self._told(event, position)
+
     def _told(self, event: ReplyRefused | FinishRefused, position: int) -> None:
         said = {"role": "user", "content": event.text}
         self.said_at[position] = [said]
@@ -385,7 +407,8 @@ class Transcript:
         MessageReceived: _message,
         ModelReplied: _replied,
         ReplyRefused: _told,
-        FinishRefused: _told,
+        FinishRefused: _way_out,
+        PersonAsked: _way_out,
         DecisionMade: _decided,
         VerdictGiven: _verdict,
         ObservationReceived: _answered,
@@ -435,15 +458,37 @@ class Consequences:
         self.events += events
         stops = [event for event in events if isinstance(event, StopDecided)]
         for event, follows in pairwise(events):
-            if isinstance(event, DecisionMade) and event.kind == "finish":
-                own = isinstance(follows, StopDecided) and follows.status in {"succeeded", "finished"}
-                later = isinstance(follows, ModelAsked | StopDecided) and self._unread(events)
-                assert own or later or isinstance(follows, FinishRefused), "a finish is accepted, refused or put off"
+            if isinstance(event, DecisionMade) and event.kind in {"finish", "escalate"}:
+                self._left(event, follows, spoken=self._unread(events))
         if not self.stopped and not stops:
             for index, event in enumerate(events):
                 assert not self._must_stop(event), event
                 assert not self._must_retry(event) or isinstance(events[index + 1], ToolCalled)
         self.stopped |= bool(stops)
+
+    def _left(self, event: DecisionMade, follows: Event, *, spoken: bool) -> None:
+        """A reply that leaves the loop is accepted, refused, or put off since somebody spoke meanwhile."""
+        granted = {one.tool for one in event.calls} | ({"unable"} if event.unable else set())
+        assert granted | ({"escalate"} if event.kind == "escalate" else set()) <= {*self.terms.ways_out}
+        assert len(event.calls) <= 1
+        match follows:
+            case FinishRefused():
+                assert follows.call == (event.calls[0].call if event.calls else None)
+                why = bool(follows.missing or follows.unsupported)
+                assert why != spoken
+                assert not why or (event.kind, event.unable) == ("finish", False)
+                assert not follows.unsupported or self.terms.claims == "supported"
+            case PersonAsked():
+                assert event.kind == "escalate"
+            case StopDecided(status="escalated"):
+                assert event.kind == "escalate" or spoken
+            case StopDecided(status="failed", reason="unable"):
+                assert event.unable
+            case ModelAsked() | StopDecided():
+                own = follows == StopDecided(status="succeeded" if self.terms.done else "finished", reason="done")
+                assert spoken or (own and (event.kind, event.unable) == ("finish", False))
+            case _:
+                raise AssertionError(follows)
 
     def _unread(self, events: list[Event]) -> bool:
         """Whether somebody spoke after the request that this append answers."""

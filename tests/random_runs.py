@@ -80,6 +80,25 @@ when = { principal = "ana" }
 then = "allow"
 """
 
+# How a reply leaves the loop, by dialect, first of all in a way that the contract always grants.
+NATIVE_ENDS: Final = ("Done.", "It is 5.", "It is 77, see “the price”.")
+ENDS: Final[dict[str, tuple[str, ...]]] = {
+    "json": (
+        '{"type":"final"}',
+        '{"type":"final","summary":"ok","answer":"It is 5."}',
+        '{"type":"final","answer":"It is 77."}',
+        '{"type":"unable","answer":"No tea."}',
+        '{"type":"escalate","reason":"Which tea?"}',
+    ),
+    "react": (
+        "Final Answer: Done.",
+        "Thought: ok\nFinal Answer: It is 5.",
+        "最终答案：It is 77.",
+        "无法完成：No tea.",
+        "Escalate: Which tea?\nAction: pay",
+    ),
+}
+
 budgets = st.builds(
     Limits,
     steps=st.sampled_from([9, 6, 4, 2, 1]),
@@ -102,9 +121,13 @@ terms = st.builds(
     on_denied=st.sampled_from(["tell", "tell", "block"]),
     on_refused=st.sampled_from(["tell", "tell", "fail"]),
     on_doubt=st.sampled_from(["tell", "escalate"]),
-    dialect=st.sampled_from(["native", "native", "recorded", "json"]),
+    dialect=st.sampled_from(["native", "native", "recorded", "json", "react"]),
     view=st.sampled_from(["chat", "chat", "facts"]),
     dialogue=st.booleans(),
+    escalation=st.sampled_from(["wait", "end"]),
+    person_ms=st.sampled_from([None, 3, 4 * 3_600_000]),
+    ways_out=st.sampled_from([(), ("unable",), ("escalate", "finish", "unable")]),
+    claims=st.sampled_from(["free", "supported"]),
 )
 programs = st.builds(
     shop,
@@ -179,12 +202,12 @@ class RandomWorld:
         if waiting.unheard or not options:
             options.append((SignalsHeard(), 0))
         if not options[0][1] and not waiting.unheard:
-            self._speak()
+            self._speak(waiting)
         event, cause = self.chance.of(options)
         if waiting.deadline is not None and not self.kind and self.chance.of([False] * 40 + [True]):
             late = (waiting.deadline - NOON) / timedelta(seconds=1)
             self.seconds = max(self.seconds, late)
-            return Happened(DeadlinePassed(which="wall_time"), self._now())
+            return Happened(DeadlinePassed(which=waiting.limit), self._now())
         return Happened(event, self._now(), cause)
 
     @property
@@ -229,12 +252,21 @@ class RandomWorld:
     def _lost(self) -> None:
         raise WorkerLost
 
-    def _speak(self) -> None:
-        """Only a person is awaited, so one does something."""
-        if not self.kind and self.chance.of([False, False, True]):
-            cancel(self.log, RUN, by="ana", at=self._now())
-        else:
-            say(self.log, RUN, "Bye." if self.kind else "Tea, please.", at=self._now(), last=self.kind)
+    def _speak(self, waiting: Waiting) -> None:
+        """Only a person is awaited, so one does something, or lets the time pass."""
+        if self.kind:
+            say(self.log, RUN, "Bye.", at=self._now(), last=True)
+            return
+        does: dict[str, Callable[[], object]] = {
+            "speaks": lambda: say(self.log, RUN, "Tea, please.", at=self._now()),
+            "decides": lambda: say(self.log, RUN, "Go on.", at=self._now(), actor="operator"),
+            "cancels": lambda: cancel(self.log, RUN, by="ana", at=self._now()),
+            "is silent": lambda: self._until(waiting.deadline),
+        }
+        does[self.chance.of(["speaks", "decides", "decides", "cancels", "is silent"])]()
+
+    def _until(self, moment: datetime | None) -> None:
+        self.seconds = max(self.seconds, (moment - NOON) / timedelta(seconds=1) if moment else 0.0)
 
     def _answer(self, request: Event, waiting: Waiting) -> Input:
         match request:
@@ -248,12 +280,13 @@ class RandomWorld:
                 raise AssertionError(request)
 
     def _model(self) -> Input:
-        json = self.program.terms.dialect == "json"
+        dialect = self.program.terms.dialect
+        words = ENDS.get(dialect, NATIVE_ENDS)
         if self.kind:
-            return reply('{"type":"final"}' if json else "Done.")
+            return reply(words[0])
         kinds: dict[str, Callable[[], Input]] = {
-            "calls": self._json_call if json else self._calls,
-            "final": lambda: reply('{"type":"final","summary":"ok","answer":"Five."}' if json else "It is five."),
+            "calls": {"json": self._json_call, "react": self._react_call}.get(dialect, self._calls),
+            "final": lambda: reply(self.chance.of(words)),
             "odd": lambda: reply(self.chance.of(["", " ", "{", "[1]", '{"type":"action"}', '{"type":"final","x":1}'])),
             "failed": lambda: ModelFailed(kind=self.chance.of(["timeout", "broken"]), retryable=True),
             "broken": lambda: ModelFailed(kind="refused", retryable=self.chance.of([True, False])),
@@ -266,7 +299,7 @@ class RandomWorld:
         return reply(self.chance.of(["", "Let me see."]), *calls, usage=usage, cost_micros=self.chance.of([None, 9]))
 
     def _call(self) -> ToolUse:
-        tool = self.chance.of(["price_of", "price_of", "count", "count", "pay", "pay", "pay", "poke", "ghost"])
+        tool = self.chance.of([*["price_of", "count", "pay"] * 4, "poke", "ghost", "finish", "unable", "escalate"])
         return ToolUse(name=tool, arguments=canonical(self._arguments(tool)).decode() if self._fits() else "{not json")
 
     def _json_call(self) -> ModelReplied:
@@ -274,11 +307,18 @@ class RandomWorld:
         call = {"type": "action", "tool": tool, "input": self._arguments(tool), "summary": "next"}
         return reply(canonical(call).decode())
 
+    def _react_call(self) -> ModelReplied:
+        tool = self.chance.of(["price_of", "pay", "count", "ghost", "finish", "escalate"])
+        return reply(f"Thought: next\nAction: {tool}\nAction Input: {canonical(self._arguments(tool)).decode()}")
+
     def _arguments(self, tool: str) -> dict[str, Any]:
         fits: dict[str, dict[str, Any]] = {
             "price_of": {"item": "tea"},
             "count": {"item": self.chance.of(["tea", "gold"])},
             "pay": {"item": "tea", "cents": self.chance.of([5, 9])},
+            "finish": {"answer": self.chance.of(["It is 5.", "It is 77."])},
+            "unable": {"reason": "No tea."},
+            "escalate": {"reason": "Which tea?"},
         }
         return fits.get(tool, {}) if self._fits() else {"item": 7}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from redrive_engine.drive import state_of
 from redrive_events import (
@@ -37,9 +38,17 @@ def signal(log: EventLog, run_id: str, event: MessageReceived | CancelRequested,
             continue
 
 
-def say(log: EventLog, run_id: str, content: Content, *, at: datetime, last: bool = False) -> int:
-    """A user's words into a run; its position. After the ``last`` the run may end. Raises as `signal` does."""
-    return signal(log, run_id, MessageReceived(actor="user", content=content, last=last), at=at)
+def say(
+    log: EventLog,
+    run_id: str,
+    content: Content,
+    *,
+    at: datetime,
+    last: bool = False,
+    actor: Literal["user", "operator"] = "user",
+) -> int:
+    """A person's words into a run; their position. After the ``last`` the run may end. Raises as `signal` does."""
+    return signal(log, run_id, MessageReceived(actor=actor, content=content, last=last), at=at)
 
 
 def cancel(log: EventLog, run_id: str, *, by: str, at: datetime, reason: str = "") -> int:

@@ -272,7 +272,7 @@ def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
     state.requests[position] = event
     call = state.calls.setdefault(event.call, Call(event.call, event.tool, event.arguments))
     call.arguments, call.effect, call.key = event.arguments, event.effect, event.key
-    call.attempt, call.response = event.attempt, None
+    call.attempt, call.response, call.outcome = event.attempt, None, ""
     if event.attempt == 1:
         state.tool_calls += 1
         call.order, call.digest = state.tool_calls, event.digest

@@ -63,8 +63,7 @@ def expiry(program: Program, s: RunState) -> datetime | None:
 def expired(program: Program, s: RunState, asked: PersonAsked) -> StopDecided:
     """A person who was asked did not speak in time."""
     reason = f"no word from the {asked.actor} in time"
-    packed = asked.handover or handover(s, program.terms.done)
-    return StopDecided(status="escalated", reason=reason, handover=packed)
+    return StopDecided(status="escalated", reason=reason, handover=handover(s, program.terms.done))
 
 
 def ended(program: Program, s: RunState, stop: StopDecided) -> RunEnded:
