@@ -63,20 +63,14 @@ def _asked(records: Iterable[Record]) -> Iterator[tuple[Asked, ModelAsked, RunSt
         evolve(state, record)
         event = record.event
         if type(event) is ModelAsked:
-            yield asked_in(state, event), event, state
+            messages, tools = tuple(state.asked), _tools(state, event)
+            yield Asked(record.position, messages, event.model, event.parameters, tools), event, state
 
 
-def asked_in(state: RunState, event: ModelAsked) -> Asked:
-    """The request that ``event`` stands for, in the state that it led to."""
+def _tools(state: RunState, event: ModelAsked) -> Json:
+    """What the model was told of tools: nothing where there was nothing to call."""
     part = state.started.parts.get("tools") if state.started else None
-    calls = event.purpose == "act" and state.terms.arm != "direct"
-    return Asked(state.position, tuple(state.asked), event.model, event.parameters, part.data if part and calls else {})
-
-
-def has_other_tools(state: RunState) -> bool:
-    """Whether a worker took the run up with tools of which the log holds only the digest."""
-    began = state.started.parts.get("tools") if state.started else None
-    return state.parts.get("tools") != (began.digest if began else None)
+    return part.data if part and event.purpose == "act" and state.terms.arm != "direct" else {}
 
 
 def _unlike(state: RunState, position: int) -> CannotReplay | BrokenChain:

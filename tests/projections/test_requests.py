@@ -14,6 +14,7 @@ from redrive_events import (
     BadInput,
     BrokenChain,
     CannotReplay,
+    Json,
     LeaseGranted,
     ModelAsked,
     ModelReplied,
@@ -112,12 +113,18 @@ def test_tools_that_a_later_worker_brought_are_not_in_the_log() -> None:
         rebuilt(told(started, other, MODEL), 3)
 
 
-def test_a_request_has_what_is_no_message_too() -> None:
-    """The model, its parameters, and the tools as it was told of them."""
-    (asked,) = requests(told(msgspec.structs.replace(STARTED, parts=PARTS), LEASE, MODEL))
+@pytest.mark.parametrize(
+    ("arm", "purpose", "tools"),
+    [("loop", "act", TOOLS), ("plan", "plan", {}), ("loop", "reflect", {}), ("direct", "act", {})],
+)
+def test_a_request_has_what_is_no_message_too(arm: str, purpose: str, tools: Json) -> None:
+    """The model, its parameters, and the tools as it was told of them, where there was something to call."""
+    contract = msgspec.structs.replace(STARTED.contract, arm=arm)
+    started = msgspec.structs.replace(STARTED, parts=PARTS, contract=contract)
+    (asked,) = requests(told(started, LEASE, msgspec.structs.replace(MODEL, purpose=purpose)))
     assert asked.data() == {
         "messages": [{"role": "user", "content": "Buy tea"}],
         "model": "m",
         "parameters": {"heat": 0},
-        "tools": TOOLS,
+        "tools": tools,
     }
