@@ -11,6 +11,7 @@ import pytest
 
 from redrive_events import MemoryLog, StoredLine
 from redrive_replays.traces import FileReport, import_file
+from redrive_replays.traces.building import content
 from redrive_replays.traces.lines import Lines
 from redrive_replays.traces.reading import read
 from tests.traces import otel_story as story
@@ -32,6 +33,12 @@ def _tau2() -> bytes:
     return b"\n".join(json.dumps({**one, "id": f"{one['id']}-{number}"}).encode() for number in range(3))
 
 
+def _rows(*more: str) -> bytes:
+    said = json.loads((FIXTURES / "chat-list.json").read_bytes())
+    rows = [json.dumps({"messages": said[: 2 + number], "n": number}, ensure_ascii=False) for number in range(4)]
+    return (" [\n " + " ,\n".join([*rows[:2], *more, *rows[2:]]) + "\n]\n").lstrip().encode()
+
+
 FILES: dict[str, Callable[[], bytes]] = {
     "chat": _chat,
     "chat, crlf": lambda: _chat().replace(b"\n", b"\r\n"),
@@ -43,6 +50,12 @@ FILES: dict[str, Callable[[], bytes]] = {
     "chat, cut off": lambda: _chat().rstrip()[:-20],
     "chat, compressed": lambda: gzip.compress(_chat()),
     "one document": (FIXTURES / "chat-batch.json").read_bytes,
+    "a list of rows": _rows,
+    "a list of rows, some of which are none": lambda: _rows("7", '{"messages": 3}', "null"),
+    "a list of rows, as others write JSON": lambda: _rows('{"messages": [{"role": "user", "content": "x"}], "n": NaN}'),
+    "a list of messages": (FIXTURES / "chat-list.json").read_bytes,
+    "attempts": (FIXTURES / "tau-bench.json").read_bytes,
+    "simulations": (FIXTURES / "tau2-bench" / "bare-list.json").read_bytes,
     "otlp": _otlp,
     "otlp, protobuf": lambda: story.CONTAINERS["protobuf"](story.spans(story.CONVENTIONS["native"])),
     "tau2": _tau2,
@@ -69,7 +82,10 @@ def test_it_is_the_same_bit_by_bit(name: str, tmp_path: Path) -> None:
     assert imported(path, 0) == imported(path, 1 << 30)
 
 
-@pytest.mark.parametrize("name", ["chat", "chat, without a mark", "otlp", "tau2"])
-def test_lines_are_not_kept(name: str) -> None:
-    """Only where they are."""
-    assert isinstance(read(FILES[name](), "file", large_bytes=0).entries, Lines)
+@pytest.mark.parametrize("name", ["chat", "chat, without a mark", "otlp", "tau2", "attempts", "a list of rows"])
+def test_lines_are_not_kept(name: str, tmp_path: Path) -> None:
+    """Only where they are; so are the rows of a list."""
+    path = tmp_path / "file"
+    path.write_bytes(FILES[name]())
+    with content(path, large_bytes=0) as data:
+        assert isinstance(read(data, "file", large_bytes=0).entries, Lines)

@@ -51,7 +51,7 @@ class Families:
         self._orphans: dict[_Key, list[str]] = {}
         self._taken: set[Lineage] = set()
         self._began: dict[str, dict[str, int]] = {}
-        self._new: list[Run] = []
+        self._new: list[Record] = []
 
     def begin(self) -> None:
         """A file more; what was `placed` of one that did not come to be written is forgotten."""
@@ -59,8 +59,8 @@ class Families:
 
     def settle(self) -> None:
         """The runs that were `placed` are written."""
-        for run in self._new if self._sessions is not None else ():
-            self._note(run.run_id, run.records[0])
+        for first in self._new if self._sessions is not None else ():
+            self._note(first.run_id, first)
         self._new.clear()
 
     def waits(self, run: Run, path: str) -> bool:
@@ -81,7 +81,7 @@ class Families:
             event = msgspec.structs.replace(started, parent=found.lineage, source=source)
             run = run._replace(records=[msgspec.structs.replace(run.records[0], event=event), *run.records[1:]])
             report.replace_missing(ELSEWHERE, found.note)
-        self._new.append(run)
+        self._new.append(run.records[0])
         return run
 
     def adopted(self, run: Run) -> Iterator[Batch]:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from mmap import mmap
 
+import msgspec
+
 from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.archive import MAGIC, Archive
 from redrive_replays.traces.compressed import COMPRESSED, unpacked
@@ -24,6 +26,14 @@ LARGE_BYTES = 32 << 20
 _BYTE = re.compile(r"\(byte (\d+)\)")
 # Server-sent events, kept as text; a server may begin with a comment, or with how to come back.
 _EVENTS = (b"event:", b"data:", b":", b"id:", b"retry:")
+# What stands before the next item of a list.
+_NEXT = re.compile(rb"[\s,]*")
+_items = msgspec.json.Decoder(list[msgspec.Raw])
+# By so many items a list is told from one run's messages, spans or events, which have such names.
+ROWS_LOOKED_AT = 8
+_OF_ONE_RUN = frozenset(
+    {"role", "type", "event", "kind", "spanId", "span_id", "spans", "attributes", "resourceSpans", "resource_spans"}
+)
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -64,17 +74,41 @@ def _read_bytes(data: bytes, material: Material) -> Material:
 
 
 def _read_mapped(data: mmap, material: Material) -> Material:
-    """A large file of lines, or an archive, with little of it in memory at a time; any other is read whole."""
+    """A large file of lines, a list of rows, or an archive, of which little is in memory; any other is read whole."""
     if data[:4] in MAGIC:
         material.archive = Archive(data)
         material.entries = [Entry(0, None)]
         return material
     mark = len(codecs.BOM_UTF8) if data[:3] == codecs.BOM_UTF8 else 0
     _, _, begin, end = next(split(data, begin=mark), (0, 0, 0, 0))
+    if data[begin : begin + 1] == b"[" and (rows := _rows(data, begin)) is not None:
+        material.lined, material.entries = True, rows
+        return material
     if _line(data[begin:end]) is not None and (lines := _lines(data, 0, material, mark)) is not None:
         material.lined, material.entries = True, lines
         return material
     return _read_bytes(data[:], material)
+
+
+def _rows(data: mmap, begin: int) -> Lines | None:
+    """The places of a list's items, where these are rows and not themselves messages or events of one run."""
+    try:
+        items = _items.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    rows, at = Lines(data, _value), begin + 1
+    for index, item in enumerate(items):
+        at = _NEXT.match(data, at).end()  # type: ignore[union-attr]
+        size = len(memoryview(item))
+        if index < ROWS_LOOKED_AT and not _is_row(_value(data[at : at + size])):
+            return None
+        rows.add(index, 0, at, at, at + size)
+        at += size
+    return rows if len(rows) > 1 else None
+
+
+def _is_row(value: Json) -> bool:
+    return isinstance(value, dict) and _OF_ONE_RUN.isdisjoint(value)
 
 
 def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadInput) -> None:
