@@ -57,20 +57,26 @@ def rebuilt(records: Iterable[Record], position: int) -> Asked:
     raise BadInput(f"at event {position} no model was asked, but at {', '.join(others) or 'none'}")
 
 
+def asked_in(state: RunState, event: ModelAsked) -> Asked:
+    """The request that the last record, which holds ``event``, says was asked."""
+    part = state.started.parts.get("tools") if state.started else None
+    # For a plan, a lesson or a direct answer there is nothing to call.
+    tools = part.data if part and event.purpose == "act" and state.terms.arm != "direct" else {}
+    return Asked(state.position, tuple(state.asked), event.model, event.parameters, tools)
+
+
+def has_other_tools(state: RunState) -> bool:
+    """Whether a worker has brought tools other than those the run began with, of which the log has only the digest."""
+    began = state.started.parts.get("tools") if state.started else None
+    return state.parts.get("tools") != (began.digest if began else None)
+
+
 def _asked(records: Iterable[Record]) -> Iterator[tuple[Asked, ModelAsked, RunState]]:
     state = RunState()
     for record in records:
         evolve(state, record)
-        event = record.event
-        if type(event) is ModelAsked:
-            messages, tools = tuple(state.asked), _tools(state, event)
-            yield Asked(record.position, messages, event.model, event.parameters, tools), event, state
-
-
-def _tools(state: RunState, event: ModelAsked) -> Json:
-    """What the model was told of tools: nothing where there was nothing to call."""
-    part = state.started.parts.get("tools") if state.started else None
-    return part.data if part and event.purpose == "act" and state.terms.arm != "direct" else {}
+        if type(record.event) is ModelAsked:
+            yield asked_in(state, record.event), record.event, state
 
 
 def _unlike(state: RunState, position: int) -> CannotReplay | BrokenChain:
