@@ -16,7 +16,7 @@ from typing import TypeVar
 from redrive_events.errors import BadInput, LogUnusable, NewerFormat
 from redrive_events.stores.durability import Durability
 from redrive_events.stores.layout import APPLICATION, FORMAT_VERSION, SCHEMA, blank, number
-from redrive_events.stores.troubles import told
+from redrive_events.stores.troubles import TROUBLES, told
 from redrive_events.stores.writer import Writer, insist
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Connections:
             except IndexError:
                 db = self._open(busy_s=self._busy_s)
             yield db
-        except sqlite3.Error as error:
+        except TROUBLES as error:
             raise told(error, self._path) from error
         finally:
             if db is not None:

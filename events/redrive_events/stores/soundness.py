@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 
 from redrive_events.log import Damage
 from redrive_events.stores.layout import SCHEMA
+from redrive_events.stores.packing import inflated
 
 _OBJECTS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
 # From run to run, without a look at what lies between.
@@ -55,6 +57,14 @@ def _tables(db: sqlite3.Connection) -> Iterator[Damage]:
             yield Damage("", 0, "store", f"its {name} {how}")
 
 
+def _blobs(db: sqlite3.Connection) -> Iterator[Damage]:
+    for number, digest, data in db.execute("SELECT blob, digest, CAST(data AS BLOB) FROM blobs"):
+        with suppress(ValueError):
+            if hashlib.sha256(inflated(data)).digest() == digest:
+                continue
+        yield Damage("", 0, "changed", f"the content with the number {number} is not the one that was kept")
+
+
 def _strays(db: sqlite3.Connection) -> Iterator[Damage]:
     for where, run_id in db.execute(_STRAYS):
         problem = "extra, a run has no position 0" if run_id else f"extra, no run has the number {where >> 32}"
@@ -94,4 +104,11 @@ def _unordered(run_id: str, position: int) -> Damage:
     return Damage(run_id, position, "order", "its place in the order over all runs is wrong")
 
 
-_LOOKS: tuple[Callable[[sqlite3.Connection], Iterator[Damage]], ...] = (_file, _tables, _strays, _offsets, _spans)
+_LOOKS: tuple[Callable[[sqlite3.Connection], Iterator[Damage]], ...] = (
+    _file,
+    _tables,
+    _blobs,
+    _strays,
+    _offsets,
+    _spans,
+)

@@ -19,13 +19,19 @@ REASONS = {
 }
 
 
+# What comes out of SQLite; the words for damage may quote it, and then Python cannot read them.
+TROUBLES = (sqlite3.Error, UnicodeDecodeError)
+
+
 def code_of(error: sqlite3.Error) -> int:
     """What kind of trouble it is."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 
-def told(error: sqlite3.Error, path: Path) -> RedriveError:
+def told(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> RedriveError:
     """What to say of it."""
+    if isinstance(error, UnicodeDecodeError):
+        return LogUnusable(str(path), REASONS[sqlite3.SQLITE_CORRUPT])
     code = code_of(error)
     if code == sqlite3.SQLITE_NOTADB:
         return BadInput("not a Redrive log", place=str(path))

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from redrive_events.stores.durability import Durability, Syncing
 from redrive_events.stores.layout import number
-from redrive_events.stores.troubles import code_of, told
+from redrive_events.stores.troubles import TROUBLES, code_of, told
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ class Writer:
                 self._writes += 1
                 if self._durability == "batched":
                     self._syncing.soon()
-        except sqlite3.Error as error:
+        except TROUBLES as error:
             raise told(error, self._path) from error
         finally:
             if self._closed:
