@@ -27,6 +27,7 @@ from redrive_events import (
     StaleAppend,
     StoredLine,
     checked,
+    damage_of,
     encode,
     link,
 )
@@ -288,6 +289,35 @@ def test_the_log_can_be_written_while_it_is_read(log: EventLog) -> None:
     log.append("a", append("a", 1_001), expected=1_000)
     assert [one.position for one in reading][:2] == [4, 5]
     assert [one.position for _, one in all_of_it][:2] == [4, 5]
+
+
+@pytest.mark.parametrize("after", [-1, 0, 1, 3, 4, 11, 12, 2**40])
+def test_the_order_can_be_read_without_the_records(log: EventLog, after: int) -> None:
+    """It says the same, from whatever offset on: also from one inside of what was written together."""
+    log.append_all([Batch("a", append("a", 1, 2), 0), Batch("a", append("a", 3, 3), 2), Batch("b", append("b", 1), 0)])
+    log.append("a", append("a", 6), expected=5)
+    log.append("b", append("b", 2, 5), expected=1)
+    order = [
+        (span.offset - back, span.run_id, span.position - back)
+        for span in log.order(after=after)
+        for back in reversed(range(span.records))
+    ]
+    assert order == [(offset, one.run_id, one.position) for offset, one in log.read_all(after=after)]
+
+
+def test_a_sound_log_has_no_flaws(log: EventLog) -> None:
+    """Neither in its streams nor around them."""
+    assert list(log.flaws()) == []
+    log.append_all([Batch("a", append("a", 1, 3), 0), Batch("b", append("b", 1), 0), Batch("a", append("a", 4), 3)])
+    assert [damage_of(log, head) for head in log.runs()] == [None, None]
+    assert list(log.flaws()) == []
+
+
+def test_lines_that_are_spelled_already_are_kept_as_they_are(log: EventLog) -> None:
+    """Another time may have spelled them otherwise; what was stored once is never spelled anew."""
+    spelled = encode(record("a", 1)).replace(b'"cause":0', b'"cause":00')
+    log.append_all([Batch("a", append("a", 1), 0, [spelled])])
+    assert [one.line for one in log.lines("a")] == [spelled]
 
 
 def test_all_records_have_one_order_that_never_changes(log: EventLog) -> None:
