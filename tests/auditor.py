@@ -14,6 +14,7 @@ from redrive_events import (
     INPUTS,
     REQUESTS,
     STRANGERS,
+    BudgetWarned,
     CallIntercepted,
     CancelRequested,
     Content,
@@ -23,6 +24,7 @@ from redrive_events import (
     EffectReconciled,
     Event,
     FactCommitted,
+    Failure,
     FinishRefused,
     Json,
     LeaseGranted,
@@ -36,6 +38,7 @@ from redrive_events import (
     PersonAsked,
     ReconcileAsked,
     Record,
+    RecoveryChosen,
     ReplyRefused,
     RunEnded,
     RunStarted,
@@ -45,6 +48,7 @@ from redrive_events import (
     canonical,
 )
 from tests.audit_people import People
+from tests.watchdog import Escalations, Guards, Quotas, fails, mends
 
 Append: TypeAlias = Sequence[Record]
 Words: TypeAlias = dict[str, Json]
@@ -80,6 +84,9 @@ class Auditor:
             Consequences(program),
             Spending(program),
             Signals(),
+            Quotas(program),
+            Guards(program),
+            Escalations(),
             People(program),
         ]
 
@@ -153,7 +160,7 @@ class Requests:
         else:
             assert first.cause == 0
         if isinstance(first.event, MessageReceived):
-            self._spoken(first.event, first.at)
+            self._heard(first.event, first.at)
         for record in append[1:]:
             self._derived(record, taken_up=type(first.event) is LeaseGranted)
         if type(first.event) not in STRANGERS:
@@ -183,11 +190,12 @@ class Requests:
             assert self.stopped
             assert not self.open, "nothing is open at the end"
 
-    def _spoken(self, event: MessageReceived, at: datetime) -> None:
-        """To an escalation only whom it was made to; a last word ends all waiting; nobody answers too late."""
-        for position, one in list(self.open.items()):
-            asked = isinstance(one, PersonAsked) and not _over(one, at)
-            if asked and (event.last or one.why == "reply" or one.actor == event.actor):
+    def _heard(self, said: MessageReceived, at: datetime) -> None:
+        """Anybody's words are a reply; only those of whom it was made to, or the last word, answer an escalation."""
+        for position, asked in list(self.open.items()):
+            if not isinstance(asked, PersonAsked) or (asked.expires is not None and at >= asked.expires):
+                continue
+            if asked.why == "reply" or asked.actor == said.actor or said.last:
                 self._close(position)
 
     def _close_people(self) -> None:
@@ -308,7 +316,8 @@ class Transcript:
     """The request that the log says was asked, rebuilt from its references, is what the model should have read."""
 
     def __init__(self) -> None:
-        self.rest, self.facts_view = b"", False
+        self.rest: Words = {}
+        self.facts_view = False
         self.said_at: dict[int, list[Words]] = {}
         self.opening: list[Words] = []
         self.said: list[Words] = []
@@ -328,7 +337,7 @@ class Transcript:
     def _started(self, event: RunStarted, position: int) -> None:
         tools = event.parts["tools"].data if "tools" in event.parts else {}
         terms = event.contract
-        self.rest = canonical({"model": terms.model, "parameters": terms.parameters, "tools": tools})
+        self.rest = {"parameters": terms.parameters, "tools": tools}
         self.facts_view = terms.view == "facts"
         prompt = event.parts["prompt"].data if "prompt" in event.parts else ()
         self.opening = [dict(one) for one in prompt]
@@ -346,6 +355,15 @@ class Transcript:
         self.reply, self.said_at[position] = event.content, [said]
         self.said.append(said)
         self.view["step"] += 1
+
+    def _noticed(self, event: BudgetWarned | RecoveryChosen, position: int) -> None:
+        """The engine's own words stand behind the responses."""
+        said = [{"role": "user", "content": event.text}] if event.text else []
+        self.late += said
+        self.said_at[position] = said
+
+    def _held(self, event: CallIntercepted, position: int) -> None:
+        self._respond(event.call, event.text, position)
 
     def _way_out(self, event: FinishRefused | PersonAsked, position: int) -> None:
         if event.call is not None:
@@ -395,12 +413,12 @@ class Transcript:
             now += self.said_at[one] if isinstance(one, int) else [{"role": one.role, "content": one.text}]
         view = [*self.opening, {"role": "user", "content": canonical(self.view).decode()}]
         assert now == (view if self.facts_view else self.said), "responses in reply order, one for each call"
-        assert event.request == self._digest(now), "the digest is that of the request in the log"
+        assert event.request == self._digest(now, event.model), "the digest is that of the request in the log"
         self.asked = now
 
-    def _digest(self, messages: Iterable[Words]) -> str:
+    def _digest(self, messages: Iterable[Words], model: str) -> str:
         each = [hashlib.sha256(canonical(message)).digest() for message in messages]
-        return hashlib.sha256(b"".join([*each, self.rest])).hexdigest()
+        return hashlib.sha256(b"".join([*each, canonical({"model": model, **self.rest})])).hexdigest()
 
     _STEPS: ClassVar[dict[type, Callable[[Transcript, Any, int], None]]] = {
         RunStarted: _started,
@@ -414,6 +432,9 @@ class Transcript:
         ObservationReceived: _answered,
         EffectReconciled: _answered,
         ObservationRefused: _refused,
+        CallIntercepted: _held,
+        BudgetWarned: _noticed,
+        RecoveryChosen: _noticed,
         FactCommitted: _fact,
         ModelAsked: _asked,
     }
@@ -484,7 +505,7 @@ class Consequences:
                 assert event.kind == "escalate" or spoken
             case StopDecided(status="failed", reason="unable"):
                 assert event.unable
-            case ModelAsked() | StopDecided():
+            case ModelAsked() | StopDecided() | BudgetWarned():
                 own = follows == StopDecided(status="succeeded" if self.terms.done else "finished", reason="done")
                 assert spoken or (own and (event.kind, event.unable) == ("finish", False))
             case _:
@@ -500,13 +521,9 @@ class Consequences:
         return False
 
     def _must_stop(self, event: Event) -> bool:
-        quotas = self.terms.quotas
         match event:
-            case ReplyRefused():
-                return _in_a_row(self.events, ReplyRefused, DecisionMade) == quotas.unreadable
             case ModelFailed():
-                failures = _in_a_row(self.events, ModelFailed, ModelReplied)
-                return not event.retryable or failures == quotas.model_failed
+                return not event.retryable and not any(isinstance(one, RecoveryChosen) for one in self.events)
             case ObservationRefused():
                 return self.terms.on_refused == "fail"
             case EffectReconciled(outcome="unknown"):
@@ -560,8 +577,8 @@ class Spending:
             "tool_calls": len({event.call for event in events if isinstance(event, ToolCalled)}),
             "cost_micros": sum(one.cost_micros or 0 for one in replies),
             "wall_us": self._wall() // timedelta(microseconds=1),
-            "unreadable": _in_a_row(events, ReplyRefused, DecisionMade),
-            "model_failed": _in_a_row(events, ModelFailed, ModelReplied),
+            "unreadable": _in_a_row(events, "unreadable"),
+            "model_failed": _in_a_row(events, "model_failed"),
         }
 
     def _wall(self) -> timedelta:
@@ -584,10 +601,10 @@ class Spending:
         assert budget.wall_time_ms is None or used["wall_us"] < budget.wall_time_ms * 1000
 
 
-def _in_a_row(events: Iterable[Event], failure: type, success: type) -> int:
+def _in_a_row(events: Iterable[Event], kind: Failure) -> int:
     found = 0
     for event in events:
-        found = 0 if type(event) is success else found + (type(event) is failure)
+        found = 0 if kind in mends(event) else found + (fails(event) == kind)
     return found
 
 

@@ -20,6 +20,7 @@ from redrive_events import (
     CancelRequested,
     DeadlinePassed,
     EffectReconciled,
+    GuardTerms,
     Input,
     LeaseGranted,
     Limits,
@@ -27,8 +28,11 @@ from redrive_events import (
     MessageReceived,
     ModelFailed,
     ObservationReceived,
+    Quotas,
     Record,
+    RepeatTerms,
     SignalsHeard,
+    StagnationTerms,
     Terms,
     Usage,
     write_portable,
@@ -46,6 +50,7 @@ RIGHT = {"item": "tea", "cents": 5}
 TIMEOUT = ObservationReceived(call=1, status="timeout", content="No answer within 3000 ms.")
 NOT_THERE = EffectReconciled(call=1, outcome="not_landed", content="This did not take effect.")
 TAKEN_OVER = LeaseGranted(worker="v", epoch=2)
+THOUGHTS = ("我需要先想一想该买哪一种茶。", "我需要先想一想，该买哪一种茶。")
 CANCEL = CancelRequested(by="ana", reason="enough")
 
 
@@ -126,6 +131,45 @@ RECIPES: Mapping[str, Recipe] = {
             DeadlinePassed(which="wall_time"),
             ObservationReceived(call=1, status="cancelled", content="Cancelled: the run is ending."),
         ),
+    ),
+    "repeated-then-warned-then-held-on-the-last-step": Recipe(
+        shop(
+            Terms(
+                done=PAID,
+                partial="It costs {price}.\nPaid {paid}.",
+                budget=Limits(steps=3),
+                guards=GuardTerms(repeats=RepeatTerms(), warn=True, last_step=True),
+            )
+        ),
+        (
+            reply("", use("price_of", item="tea"), use("price_of", item="tea")),
+            seen(1, RIGHT),
+            reply("Once more.", use("price_of", item="tea")),
+            reply("And again.", use("count", item="tea")),
+        ),
+    ),
+    "failed-then-every-rung-in-turn": Recipe(
+        shop(
+            Terms(
+                done=PAID,
+                quotas=Quotas(tool_failed=1),
+                recovery=("another_way", "stronger_model", "escalate"),
+                models=("big",),
+                escalation="end",
+            )
+        ),
+        (
+            reply("", use("price_of", item="tea")),
+            ObservationReceived(call=1, status="error", content="Closed."),
+            reply("", use("price_of", item="milk")),
+            ObservationReceived(call=2, status="error", content="Closed."),
+            reply("", use("count", item="tea"), model="big"),
+            ObservationReceived(call=3, status="error", content="Closed."),
+        ),
+    ),
+    "the-same-thought-twice-in-chinese": Recipe(
+        shop(Terms(done=PAID, guards=GuardTerms(stagnation=StagnationTerms(similarity_percent=80)))),
+        (reply(THOUGHTS[0]), reply(THOUGHTS[1])),
     ),
 }
 

@@ -112,7 +112,7 @@ def test_the_same_call_is_not_made_again() -> None:
     (first,) = (one.position for one in run.records() if isinstance(one.event, ToolCalled) and one.event.call == 3)
     assert (held.call, held.guard, held.window) == (4, "repeated", (first,))
     assert held.text == (
-        "Not called again: send_sms was called once with the same arguments, and its result is known. "
+        "Not called again: send_sms was called once with the same arguments, and that result stands. "
         "Take another way, or finish with what there is."
     )
     assert len(world.sent) == 1

@@ -37,8 +37,9 @@ class Turn(msgspec.Struct):
 class Watch(msgspec.Struct):
     """A part of a run's state.
 
-    ``failures`` are the positions of the failures of each kind in a row, since the last success or recovery;
-    ``rungs`` the recoveries chosen so far, ``escalating`` one that is to be handed to a person once nothing is open.
+    ``failures`` are the positions of the failures of each kind in a row, since the last success, and ``answered`` how
+    many of them have led to a recovery already; ``rungs`` are the recoveries chosen so far, ``escalating`` is one that
+    is to be handed to a person once nothing is open.
     ``turns`` are those since a person last spoke; ``calls`` those that were made, by the digest of tool and arguments,
     and ``landed`` the order of the last write that landed. ``warned`` is where the end of a budget was told, ``spent``
     what had been used when the model was last asked. ``grounds`` are the words that bear out an argument, by their
@@ -46,6 +47,7 @@ class Watch(msgspec.Struct):
     """
 
     failures: dict[Failure, list[int]] = {}
+    answered: dict[Failure, int] = {}
     rungs: list[Rung] = []
     escalating: RecoveryChosen | None = None
     turns: list[Turn] = []
@@ -59,3 +61,7 @@ class Watch(msgspec.Struct):
     def in_a_row(self, kind: Failure) -> int:
         """How many failures of this kind there were in a row."""
         return len(self.failures.get(kind, ()))
+
+    def pending(self, kind: Failure) -> tuple[int, ...]:
+        """Those of them that have not led to a recovery yet."""
+        return tuple(self.failures.get(kind, ())[self.answered.get(kind, 0) :])

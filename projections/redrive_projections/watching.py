@@ -49,6 +49,7 @@ def _failed(state: RunState, kind: Failure, position: int) -> None:
 def _went_well(state: RunState, *kinds: Failure) -> None:
     for kind in kinds:
         state.watch.failures.pop(kind, None)
+        state.watch.answered.pop(kind, None)
 
 
 def _started(state: RunState, event: RunStarted, position: int) -> None:
@@ -188,7 +189,7 @@ def _warned(state: RunState, event: BudgetWarned, position: int) -> None:
 
 
 def _recovered(state: RunState, event: RecoveryChosen, position: int) -> None:
-    _went_well(state, event.failure)
+    state.watch.answered[event.failure] = state.watch.in_a_row(event.failure)
     state.watch.rungs.append(event.rung)
     state.watch.escalating = event if event.rung == "escalate" else state.watch.escalating
 

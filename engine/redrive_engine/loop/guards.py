@@ -63,7 +63,7 @@ def _repeated(terms: RepeatTerms, s: RunState, calls: Sequence[Call]) -> Iterato
 def _again(tool: str, times: int) -> str:
     how_often = "once" if times == 1 else f"{times} times"
     return (
-        f"Not called again: {tool} was called {how_often} with the same arguments, and its result is known. "
+        f"Not called again: {tool} was called {how_often} with the same arguments, and that result stands. "
         "Take another way, or finish with what there is."
     )
 

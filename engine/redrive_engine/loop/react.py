@@ -117,7 +117,7 @@ def decided(program: Program, s: RunState, event: ModelReplied) -> Follows:
 def failed(program: Program, s: RunState, event: ModelFailed) -> Follows:
     """A failure that may pass is asked again within the quota; for another, only something else can help."""
     quota = program.terms.quotas.model_failed
-    if not event.retryable or (quota is not None and s.model_failed >= quota):
+    if not event.retryable or (quota is not None and len(s.watch.pending("model_failed")) >= quota):
         yield from recovered(program, s, "model_failed", f"model: {event.kind}")
 
 

@@ -10,15 +10,16 @@ from redrive_engine.program import Program
 from redrive_events import Failure, RecoveryChosen, Rung, StopDecided
 from redrive_projections import RunState
 
-FAILURES: Final[Mapping[Failure, str]] = {
-    "unreadable": "unreadable replies",
-    "model_failed": "requests without an answer of the model",
-    "arguments": "calls with bad arguments",
-    "denied": "denied calls",
-    "tool_failed": "tool failures",
-    "refused": "refused observations",
-    "finish": "refused finishes",
-    "infrastructure": "failures of infrastructure",
+# One failure of a kind, and several.
+FAILURES: Final[Mapping[Failure, tuple[str, str]]] = {
+    "unreadable": ("an unreadable reply", "unreadable replies"),
+    "model_failed": ("a request that the model did not answer", "requests that the model did not answer"),
+    "arguments": ("a call with bad arguments", "calls with bad arguments"),
+    "denied": ("a denied call", "denied calls"),
+    "tool_failed": ("a tool failure", "tool failures"),
+    "refused": ("a refused observation", "refused observations"),
+    "finish": ("a refused finish", "refused finishes"),
+    "infrastructure": ("a failure of infrastructure", "failures of infrastructure"),
 }
 
 
@@ -26,14 +27,15 @@ def judged(program: Program, s: RunState, *kinds: Failure) -> Follows:
     """Whether failures of these kinds have reached their quota; None is no limit."""
     for kind in kinds:
         quota: int | None = getattr(program.terms.quotas, kind)
-        count = s.watch.in_a_row(kind)
+        count = len(s.watch.pending(kind))
         if s.running and quota is not None and count >= quota:
-            yield from recovered(program, s, kind, f"{count} {FAILURES[kind]} in a row")
+            one, several = FAILURES[kind]
+            yield from recovered(program, s, kind, one if count == 1 else f"{count} {several} in a row")
 
 
 def recovered(program: Program, s: RunState, kind: Failure, reason: str) -> Follows:
     """The next rung of the contract's ladder that can help here; behind the last the run is given up."""
-    window = tuple(s.watch.failures.get(kind, ()))
+    window = s.watch.pending(kind)
     remaining = list(program.terms.recovery)
     for taken in s.watch.rungs:
         if taken in remaining:
