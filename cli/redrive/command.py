@@ -32,6 +32,8 @@ VERBS = {
     "sql": "Ask about all runs in SQL.",
     "export": "Write runs as a portable recording.",
     "run": "Set an agent upon a goal, or go on with its run.",
+    "say": "Say something to a run, as the person it waits for.",
+    "cancel": "Ask a run to stop before its next action.",
 }
 MODULES = {"import": "bring"}  # a module cannot be called `import`
 

@@ -77,7 +77,7 @@ def test_a_request_for_a_program_is_the_request_itself(redrive: Redrive, refund:
     ("options", "problem"),
     [
         (("--request", "12"), "at event 12 no model was asked, but at 3, 11, 20"),
-        (("--request", "3", "--at", "3"), "--at and --request: it shows a state or a request; give one of the two"),
+        (("--request", "3", "--at", "3"), "--at, --request and --handover: it shows one of them at a time"),
     ],
 )
 def test_what_is_no_request_is_told(redrive: Redrive, refund: str, options: tuple[str, ...], problem: str) -> None:

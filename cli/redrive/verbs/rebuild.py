@@ -49,7 +49,11 @@ def _checked(chosen: Sequence[Chosen], *, as_json: bool) -> int:
         return 1 if found else 0
     say(*columns([run_id, f"position {one.position}", one.kind, one_line(one.problem)] for run_id, one in found))
     rebuilt = f"{counted(records, 'event')} of {counted(len(chosen), 'run')}"
-    say(f"{rebuilt}: {len(found)} parted from what was recorded" if found else f"{rebuilt}: each digest is the recorded one")
+    say(
+        f"{rebuilt}: {len(found)} parted from what was recorded"
+        if found
+        else f"{rebuilt}: each digest is the recorded one"
+    )
     return 1 if found else 0
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable
 from typing import Annotated
 
+import anyio
 import typer
 
 from redrive.agents import agent_named
 from redrive.answering import ModelOption, PricesOption, StreamOption, UrlOption, answering
 from redrive.chosen import log_to_write
 from redrive.options import LOG, DurabilityOption, JsonOption, LogOption
+from redrive.talking import Talk
 from redrive.terminal import say, say_json
-from redrive_engine import mint
+from redrive_engine import Run, mint
 from redrive_projections import one_line
 
 FINE = ("succeeded", "finished")
@@ -29,6 +32,14 @@ def run(
     base_url: UrlOption = "",
     stream: StreamOption = False,
     prices: PricesOption = None,
+    talk: Annotated[
+        bool | None,
+        typer.Option(
+            "--talk/--no-talk",
+            show_default=False,
+            help="Read what a person says from stdin, line by line; on a terminal that is so unless said otherwise.",
+        ),
+    ] = None,
     log: LogOption = LOG,
     durability: DurabilityOption = "always",
     as_json: JsonOption = False,
@@ -36,6 +47,7 @@ def run(
     """Set an agent upon a goal and drive the run to its end; print its status and answer.
 
     With the id of a run that was interrupted, goes on with it from the log: what was observed is not asked again.
+    Where the run waits for a person, that is told on stderr; `redrive say` answers, or a line at this terminal does.
 
     Exit codes: 0 succeeded or finished, 1 any other end.
     """
@@ -46,7 +58,8 @@ def run(
         answering(loaded, model, base_url, stream=stream) as (real, own_prices),
     ):
         try:
-            done = loaded.run(
+            reads = sys.stdin.isatty() and not as_json if talk is None else talk
+            running = loaded.arun(
                 goal,
                 principal=principal,
                 tenant=tenant,
@@ -55,6 +68,7 @@ def run(
                 model=real,
                 prices=prices or own_prices,
             )
+            done = anyio.run(_talking, running, Talk(target, log, called, reads=reads))
         except KeyboardInterrupt:
             print(f"redrive: {on_with(called)}", file=sys.stderr)
             raise
@@ -72,6 +86,21 @@ def run(
         words += f"\nSo far: {done.partial}" if done.partial else ""
         say(f"{called}  {done.status}", *(one_line(line, LINE_CHARS_MAX) for line in words.splitlines()), whole=True)
     return 0 if done.status in FINE else 1
+
+
+async def _talking(running: Awaitable[Run], talk: Talk) -> Run:
+    """The run, once it has ended; until then people may talk with it. An error comes out as it is, in no group."""
+    failed: Exception | None = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(talk.go_on)
+        try:
+            return await running
+        except Exception as error:  # noqa: BLE001 - raised below
+            failed = error
+        finally:
+            group.cancel_scope.cancel()
+    assert failed is not None
+    raise failed
 
 
 def on_with(run_id: str) -> str:

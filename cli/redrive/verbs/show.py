@@ -11,6 +11,7 @@ from rich.text import Text
 
 from redrive.asked import asked_data, asked_told
 from redrive.chosen import Choice
+from redrive.handing import handed_over
 from redrive.moments import spelled
 from redrive.options import LOG, JsonOption, LogOption, RunArgument
 from redrive.state import plain, state_data, state_told
@@ -25,6 +26,7 @@ def show(
     request: Annotated[
         int | None, typer.Option("--request", metavar="N", min=1, help="What the model was asked at event N.")
     ] = None,
+    handover: Annotated[bool, typer.Option("--handover", help="What a person needs who takes the run over.")] = False,
     thoughts: Annotated[bool, typer.Option("--thoughts", help="With what the model thought.")] = False,
     log: LogOption = LOG,
     as_json: JsonOption = False,
@@ -32,15 +34,20 @@ def show(
     """Show what happened in a run: what was asked, and one line for each event.
 
     With --at it is the state after that event instead: what was known, open, used up and said. With --request it is
-    all that the model was given at that event, every word, rebuilt from the log and held against its digest.
+    all that the model was given at that event, every word, rebuilt from the log and held against its digest. With
+    --handover it is what was packed when a person was last asked to take over: what was asked, known, tried and open.
     """
-    if at is not None and request is not None:
-        raise BadInput("it shows a state or a request; give one of the two", place="--at and --request")
+    if (at is not None) + (request is not None) + handover > 1:
+        raise BadInput("it shows one of them at a time", place="--at, --request and --handover")
     with Choice(log) as choice:
         chosen = choice.one(run)
         recording, remarks = chosen.recording(), chosen.remarks()
         held = at is None and chosen.log.holder(chosen.run_id) is not None
     records = recording.records
+    if handover:
+        handed = handed_over(chosen.run_id, records)
+        say_json(handed.data()) if as_json else say(*handed.told(), whole=True)
+        return 0
     if request is not None:
         asked = rebuilt(records, request)
         lines = asked_told(asked, chosen.run_id, thoughts=thoughts)

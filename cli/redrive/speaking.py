@@ -1,0 +1,45 @@
+"""What verbs that speak into a run share: which run it is, whom it waits for, and what is told afterwards."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from redrive.chosen import Choice
+from redrive.terminal import say, say_json
+from redrive_events import BadInput, EventLog, PersonAsked
+from redrive_projections import fold, one_line
+
+
+class Target(NamedTuple):
+    """A run in the log, and whom it waits for, if it does."""
+
+    run_id: str
+    log: EventLog
+    awaited: Literal["user", "operator"] | None
+
+
+def target(choice: Choice, name: str) -> Target:
+    """The run that is spoken to.
+
+    Raises:
+        NoSuchRun: there is none, or there are several.
+        BadInput: it is the file of a recording.
+    """
+    chosen = choice.one(name)
+    if chosen.log is not choice.log:
+        raise BadInput("a recording stays as it is: a run in the log is wanted", place=name)
+    requests = fold(chosen.log.read(chosen.run_id)).requests.values()
+    awaited = next((one.actor for one in requests if isinstance(one, PersonAsked)), None)
+    return Target(chosen.run_id, chosen.log, awaited)
+
+
+def spoken(to: Target, position: int, what: str, *, as_json: bool) -> int:
+    """Tell what was appended, and whether anybody drives the run; the exit code."""
+    held = to.log.holder(to.run_id) is not None
+    if as_json:
+        say_json({"run_id": to.run_id, "position": position, "driven": held})
+        return 0
+    say(f"{to.run_id}  event {position}: {one_line(what)}")
+    if not held:
+        say(f"nobody drives it now: redrive run … --run-id {to.run_id} goes on with it")
+    return 0
