@@ -1,4 +1,4 @@
-"""A run of a million events: appended, folded and verified, each in a process of its own that tells its memory."""
+"""A run of a million events: appended, folded, verified, sent and read, each in a process that tells its memory."""
 
 from __future__ import annotations
 
@@ -8,16 +8,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.measure import Figure
-from redrive_events import Batch, FactCommitted, Record, SqliteLog, checked
+from redrive_events import Batch, FactCommitted, Portable, Record, SqliteLog, checked, write_portable
 from redrive_projections import fold
 
 EVENTS = 1_000_000
 APPEND = 100
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Work(NamedTuple):
+    """The log of a run of so many events, and the file in which it is sent."""
+
+    log: SqliteLog
+    events: int
+    sent: Path
 
 
 def figures(folder: Path) -> Iterator[Figure]:
@@ -31,20 +41,37 @@ def figures(folder: Path) -> Iterator[Figure]:
         yield Figure(f"{name}, {EVENTS:,} events", f"{EVENTS // 10:,} events", 1, each, limit, each / limit, note)
 
 
-def _append(log: SqliteLog, events: int) -> None:
-    batches = (Batch("run", _one_append(first), first - 1) for first in range(1, events + 1, APPEND))
-    log.append_all(batches)
+def _append(it: Work) -> None:
+    batches = (Batch("run", _one_append(first), first - 1) for first in range(1, it.events + 1, APPEND))
+    it.log.append_all(batches)
 
 
-def _fold(log: SqliteLog, events: int) -> None:
-    assert fold(log.read("run")).position == events
+def _fold(it: Work) -> None:
+    assert fold(it.log.read("run")).position == it.events
 
 
-def _verify(log: SqliteLog, events: int) -> None:
-    assert sum(1 for _ in checked("run", log.lines("run"), head=log.head("run"))) == events
+def _verify(it: Work) -> None:
+    assert sum(1 for _ in checked("run", it.log.lines("run"), head=it.log.head("run"))) == it.events
 
 
-WORKS: dict[str, Callable[[SqliteLog, int], None]] = {"append": _append, "fold": _fold, "verify": _verify}
+def _export(it: Work) -> None:
+    with it.sent.open("wb") as file:
+        write_portable(it.log, ["run"], file, compressed=True)
+
+
+def _import(it: Work) -> None:
+    with closing(SqliteLog(it.sent.with_suffix(".db"))) as other:
+        other.append_all(Portable(it.sent).batches())
+        assert other.head("run") == it.log.head("run")
+
+
+WORKS: dict[str, Callable[[Work], None]] = {
+    "append": _append,
+    "fold": _fold,
+    "verify": _verify,
+    "export": _export,
+    "import": _import,
+}
 
 
 def _one_append(first: int) -> list[Record]:
@@ -74,6 +101,6 @@ if __name__ == "__main__":
     _work, _path, _events = sys.argv[1:]
     _log = SqliteLog(_path)
     _began = time.perf_counter()
-    WORKS[_work](_log, int(_events))
+    WORKS[_work](Work(_log, int(_events), Path(_path).with_suffix(".jsonl.zst")))
     _log.close()
     print(json.dumps([time.perf_counter() - _began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
