@@ -6,14 +6,13 @@ import importlib
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-import login_redirect
 import redrive as rd
-import refund_desk
 from redrive_engine.models import FREE
 from redrive_events import ModelFailed, ModelReplied, RunEnded
 
@@ -31,10 +30,11 @@ class Scenario:
     goal: str
 
 
-EXAMPLES = [
-    Scenario("login_redirect", login_redirect.agent, login_redirect.GOAL),
-    Scenario("refund_desk", refund_desk.agent, "Refund ord_123"),
-]
+def examples() -> list[Scenario]:
+    """Each of them, whatever there is."""
+    folders = sorted(path.parent for path in (Path(__file__).parents[3] / "examples").glob("*/__init__.py"))
+    modules = [importlib.import_module(folder.name) for folder in folders]
+    return [Scenario(one.__name__, one.agent, getattr(one, "GOAL", "Refund ord_123")) for one in modules]
 
 
 @rd.tool(effect="read")
@@ -72,14 +72,18 @@ def facts(run: rd.Run) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "in pieces"])
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one.module)
+@pytest.mark.parametrize("example", examples(), ids=lambda one: one.module)
 def test_an_example_ends_over_http_as_it_ends_without(example: Scenario, stream: bool) -> None:
     """With the same replies, facts and answer; and its replay, which asks nobody, is the same."""
     plain, real = rd.MemoryLog(), rd.MemoryLog()
-    expected = example.agent.run(example.goal, log=plain, run_id="run")
+
+    def ended(log: rd.MemoryLog, **asked: Any) -> rd.Run:
+        around = rd.Surroundings.fixed()
+        return example.agent.run(example.goal, log=log, run_id="run", surroundings=around, patience=QUICK, **asked)
+
+    expected = ended(plain)
     with rd.Loopback(example.agent.model) as server:
-        model = over_http(server, stream=stream)
-        run = example.agent.run(example.goal, log=real, run_id="run", model=model, prices=rd.Prices({"*": FREE}))
+        run = ended(real, model=over_http(server, stream=stream), prices=rd.Prices({"*": FREE}))
     assert (run.status, run.answer, facts(run)) == (expected.status, expected.answer, facts(expected))
     assert [one.content for one in events(real, ModelReplied)] == [one.content for one in events(plain, ModelReplied)]
     assert rd.replay(run, agent=example.agent).same
