@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from itertools import chain
 from typing import Any
 
 from redrive_events.log import Batch
@@ -11,8 +10,9 @@ from redrive_events.stores.contents import Contents
 from redrive_events.stores.packing import packed, unpacked
 from redrive_events.stores.sealing import UNBEGUN, Sealed, Tip, sealed
 
-BUFFER = 2_048
+COLUMNS = 4
 ROWS = 64
+BUFFER = 32 * ROWS * COLUMNS
 
 BEHIND = """
     FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
@@ -38,7 +38,7 @@ class Pending:
         self.db = db
         self._tips: dict[str, tuple[int, Tip]] = {}
         self._grown: set[str] = set()
-        self._events: list[tuple[int, bytearray, int | None, bytearray]] = []
+        self._values: list[int | bytearray | None] = []
         self._appends: list[tuple[int, int, int]] = []
         self._contents = Contents(db)
         self._offset, self._runs = db.execute(_LAST).fetchone()
@@ -59,7 +59,7 @@ class Pending:
         self._tips[run_id] = run, new.tip
         self._grown.add(run_id)
         self._gather(run << 32, run_id.encode(), new)
-        if len(self._events) >= BUFFER:
+        if len(self._values) >= BUFFER:
             self._write_events()
 
     def flush(self) -> None:
@@ -79,7 +79,7 @@ class Pending:
         rows = zip(new.digests, packed(run_id, new.first, new.lines, self._contents.keep), strict=True)
         for id_, (digest, (at_us, kept)) in enumerate(rows, start=base + new.first):
             # How bytes are meant Python asks around, which takes as long as writing them; not so for a bytearray.
-            self._events.append((id_, bytearray(digest), at_us, bytearray(kept)))
+            self._values += (id_, bytearray(digest), at_us, bytearray(kept))
         self._offset += count
         if self._appends and self._appends[-1][1] == last - count:
             count += self._appends.pop()[2]
@@ -87,12 +87,14 @@ class Pending:
 
     def _write_events(self) -> None:
         # Most of the time of a row is the statement's own, so many rows share one.
-        odd = len(self._events) % ROWS
-        self.db.executemany(_INSERT, self._events[:odd])
-        for start in range(odd, len(self._events), ROWS):
-            self.db.execute(_INSERT_ROWS, tuple(chain.from_iterable(self._events[start : start + ROWS])))
+        values, many = self._values, ROWS * COLUMNS
+        odd = len(values) % many
+        for start in range(0, odd, COLUMNS):
+            self.db.execute(_INSERT, values[start : start + COLUMNS])
+        for start in range(odd, len(values), many):
+            self.db.execute(_INSERT_ROWS, values[start : start + many])
         self.db.executemany("INSERT INTO appends VALUES (?, ?, ?)", self._appends)
-        self._events.clear()
+        self._values.clear()
         self._appends.clear()
 
     def _stored(self, run_id: str, after: int, count: int) -> list[bytes]:
