@@ -33,7 +33,7 @@ from redrive_events import (
     VerdictGiven,
 )
 
-SLIPS: Final = {"schema", "unknown tool"}
+SLIPS: Final = {"schema", "unknown tool", "alone"}
 UNANSWERED: Final = {"timeout", "unknown", "cancelled"}
 
 
