@@ -263,6 +263,63 @@ def test_bedrocks_parts_are_read_in_events() -> None:
     assert len(found.runs) == 1
 
 
+@pytest.mark.parametrize("words", ["Be brief.", json.dumps([{"text": "Be brief."}])])
+def test_the_systems_words_may_stand_on_the_agents_span_alone(words: str) -> None:
+    """Strands has them there for all requests inside; that these were asked with them is inferred, and told."""
+    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk", "system_prompt": words}
+    agent = story._span("a0", "", "invoke_agent clerk", 5, {"attributes": attributes}, length=200)
+    steps = [{**_step(turn), "parent": agent["id"]} for turn in (0, 1)]
+    found = Read(story.otlp([_loop(0), steps[0], _tool_events(), _loop(1), steps[1], agent]))
+    system: Line = ("system", "Be brief.", 0, [], "")
+    assert found.turns == [([system, *asked], reply) for asked, reply in STRANDS]
+    assert found.source.missing == ("that the system's words were asked with (they stand on the agent's span alone)",)
+
+
+COUNTED = {
+    "langtrace": {"llm.token.counts": json.dumps({"input_tokens": 50, "output_tokens": 20, "total_tokens": 70})},
+    "logfire, chat": {
+        "request_data": json.dumps({"messages": [{"role": "user", "content": "Rye?"}]}),
+        "response_data": json.dumps(
+            {
+                "message": {"role": "assistant", "content": "None."},
+                "usage": {
+                    **{"prompt_tokens": 50, "completion_tokens": 20, "total_tokens": 70},
+                    "prompt_tokens_details": {"cached_tokens": 10},
+                    "completion_tokens_details": {"reasoning_tokens": 4},
+                },
+            }
+        ),
+    },
+    "logfire, Anthropic": {
+        "request_data": json.dumps({"messages": [{"role": "user", "content": "Rye?"}]}),
+        "response_data": json.dumps(
+            {
+                "message": {"role": "assistant", "content": "None."},
+                "usage": {"input_tokens": 40, "cache_read_input_tokens": 10, "output_tokens": 20},
+            }
+        ),
+    },
+    "OpenInference": {
+        **{"llm.token_count.prompt": 50, "llm.token_count.completion": 20},
+        "llm.token_count.prompt_details.cache_write": 10,
+    },
+}
+COUNTS = {
+    "langtrace": Usage(input=50, output=20),
+    "logfire, chat": Usage(input=40, cache_read=10, output=20, reasoning=4),
+    "logfire, Anthropic": Usage(input=40, cache_read=10, output=20),
+    "OpenInference": Usage(input=40, cache_write=10, output=20),
+}
+
+
+@pytest.mark.parametrize("writer", COUNTED)
+def test_tokens_are_counted_once_whatever_holds_them(writer: str) -> None:
+    """As JSON in an attribute, in the response, or by names of their own."""
+    words = {} if "request_data" in COUNTED[writer] else {k: v for k, v in CHAT.items() if "usage" not in k}
+    found = Read([{**FLAT, "attributes": {**words, **COUNTED[writer]}}])
+    assert [one.usage for one in found.events(ModelReplied)] == [COUNTS[writer]]
+
+
 def test_a_tool_says_in_events_what_it_was_asked_and_what_came_of_it() -> None:
     """Where the requests have no words."""
     found = Read(story.otlp([_loop(0, words=False), _tool_events(), _loop(1, words=False)]))

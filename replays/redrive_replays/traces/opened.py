@@ -41,7 +41,7 @@ def _views(material: Material, by_name: bool) -> Iterator[Material]:
         held = [_held(value, name) for value in looked_at]
         if any(isinstance(one, dict) for one in held):
             yield replace(material, entries=_Fields(entries, name))
-        elif any(_is_rows(one) for one in held):
+        elif isinstance(entries, list) and any(_is_rows(one) for one in held):
             rows = (one for entry in entries for one in _rows(_held(entry.value, name)))
             yield replace(material, entries=[Entry(index, one) for index, one in enumerate(rows)])
 

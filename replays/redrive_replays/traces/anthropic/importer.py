@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from redrive_events import BadInput, Json
@@ -48,9 +49,10 @@ def detect(material: Material) -> bool:
     looked_at = _entries(material)[:LOOKED_AT]
     if _is_stream(material) or any(found(entry) is not None for entry in looked_at):
         return True
-    return material.lined and are_own(
-        [entry.value for entry in material.entries[:LINES_LOOKED_AT] if is_turn(entry.value)]
-    )
+    if not material.lined or not any(is_turn(entry.value) for entry in looked_at):
+        return False
+    lines = islice(material.entries, LINES_LOOKED_AT)
+    return any(are_own([entry.value]) for entry in lines if is_turn(entry.value))
 
 
 def _entries(material: Material) -> Sequence[Entry]:

@@ -35,6 +35,7 @@ class Asked:
     parameters: dict[str, Json] = field(default_factory=dict)
     tools: list[Json] = field(default_factory=list)
     outer: bool = False
+    system_above: bool = False
     also: list[Span] = field(default_factory=list)
 
     @property
@@ -110,11 +111,27 @@ def tokens_of(span: Span) -> dict[str, int]:
             if value is not None:
                 found[kind] = max(value, found.get(kind, 0))
                 break
-    counted = parsed(span.attributes.get("mlflow.chat.tokenUsage"))
-    for kind in ("input", "output") if isinstance(counted, dict) else ():
-        value = _count(counted.get(f"{kind}_tokens"))
-        if value is not None:
+    for name in names.COUNTED:
+        for kind, value in _counted(parsed(span.attributes.get(name))).items():
             found.setdefault(kind, value)
+    return found
+
+
+def _counted(told: Json) -> dict[str, int]:
+    """The counts of an object that holds all of them; Anthropic's own do not have the cached ones in the prompt's."""
+    if isinstance(told, dict) and isinstance(told.get("usage"), dict):
+        told = told["usage"]
+    if not isinstance(told, dict):
+        return {}
+    inner = [held for name in names.COUNT_DETAILS if isinstance(held := told.get(name), dict)]
+    found: dict[str, int] = {}
+    for kind, keys in names.COUNTS.items():
+        counts = (_count(one.get(key)) for one in (told, *inner) for key in keys)
+        number = next((one for one in counts if one is not None), None)
+        if number is not None:
+            found[kind] = number
+    if "cache_read_input_tokens" in told or "cache_creation_input_tokens" in told:
+        found["input"] = found.get("input", 0) + found.get("cache_read", 0) + found.get("cache_write", 0)
     return found
 
 

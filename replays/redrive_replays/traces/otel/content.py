@@ -259,6 +259,13 @@ def _bare(span: Span) -> Words | None:
     return words if words.asked or words.replied else None
 
 
+def system_of(agent: Span) -> list[Said]:
+    """The system's words, where an agent's span has them for all that is asked inside of it."""
+    words = agent.first(*names.AGENT_SYSTEM)
+    read = parsed(words) if isinstance(words, str) and words.lstrip()[:1] == "[" else None
+    return said_of({"role": "system", "content": words if read is None else read}) if words else []
+
+
 def _system_in(request: Json) -> list[Said]:
     """The system's words, which some have beside the messages."""
     system = request.get("system", request.get("instructions")) if isinstance(request, dict) else None

@@ -60,7 +60,7 @@ TOKENS: Final = {
     "cache_write": (
         *("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens"),
         *("gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_write_input_tokens"),
-        *("llm.token_count.prompt_details.cache_write"),
+        "llm.token_count.prompt_details.cache_write",
         *("gen_ai.usage.details.cache_write_tokens", "ai.usage.inputTokenDetails.cacheWriteTokens"),
     ),
     "reasoning": (
@@ -70,6 +70,20 @@ TOKENS: Final = {
         *("ai.usage.outputTokenDetails.reasoningTokens", "gen_ai.usage.experimental.reasoning_tokens"),
     ),
 }
+# Attributes that hold all counts as JSON, or a response that has them under "usage"; and what they are called there.
+COUNTED: Final = ("mlflow.chat.tokenUsage", "llm.token.counts", "response_data")
+COUNTS: Final = {
+    "input": ("input_tokens", "prompt_tokens"),
+    "output": ("output_tokens", "completion_tokens"),
+    "cache_read": ("cache_read_input_tokens", "cached_tokens"),
+    "cache_write": ("cache_creation_input_tokens",),
+    "reasoning": ("reasoning_tokens",),
+}
+COUNT_DETAILS: Final = (
+    *("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details"),
+)
+# What holds the system's words of all requests inside of an agent that do not have them themselves.
+AGENT_SYSTEM: Final = ("system_prompt",)
 COST: Final = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost", "gen_ai.usage.total_cost", "gen_ai.cost.total")
 
 REQUEST_MODEL: Final = ("gen_ai.request.model", "llm.request.model_name", "ai.model.id", "llm.request.model")

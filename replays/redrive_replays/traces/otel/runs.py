@@ -28,6 +28,7 @@ NO_WORDS: Final = "messages (the content was not captured; calls are those of th
 NO_REQUEST: Final = "the messages of the requests (only the replies were captured)"
 NO_MODEL: Final = "the model's replies (only the tools' spans are there)"
 NO_REPLY: Final = "the words of a reply"
+SYSTEM_ABOVE: Final = "that the system's words were asked with (they stand on the agent's span alone)"
 SYSTEM_CHANGED: Final = "the system's words of later requests (they changed)"
 BROKEN: Final = "messages (attributes of the span were dropped or cut off)"
 BY_TOOL: Final = "what the model was told of a result (it is the tool's own)"
@@ -67,6 +68,7 @@ class Runs:
             if one.failed:
                 failed.append(one)
             elif one.words.asked:
+                self._with_system(one)
                 linking.add(one)
             else:
                 bare.append(one)
@@ -76,6 +78,15 @@ class Runs:
             self._keep_failed(found, by_agent, one)
         places = {id(span): place for place, span in enumerate(self.tree.spans)}
         return sorted(found, key=lambda one: places[id(one.first)])
+
+    def _with_system(self, one: Asked) -> None:
+        """The system's words stand on the agent's span where no request has them."""
+        agent = agent_of(self.tree, one.span)
+        if agent is None or any(said.role in SYSTEM for said in one.words.asked):
+            return
+        words = content.system_of(agent)
+        one.words.asked = [*words, *one.words.asked]
+        one.system_above = bool(words)
 
     def _told_by_agents(self) -> list[Asked]:
         """Whole conversations that agents' spans tell of, where no request to the model is there."""
@@ -239,6 +250,8 @@ class Runs:
             _grade_wordless(trace, one)
             return plan.said
         _grade(trace, one)
+        if any(turn.asked.system_above for turn in one.turns):
+            trace.lacks(SYSTEM_ABOVE)
         if plan.anew:
             trace.lacks(ANEW)
         if one.after is not None:
