@@ -23,7 +23,7 @@ _ENDS: Final[Mapping[str, tuple[Literal["finish", "unable", "escalate"], str]]] 
     "unable": ("unable", "answer"),
     "escalate": ("escalate", "reason"),
 }
-_FENCED = re.compile(r"\s*```[a-zA-Z]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
+_FENCED = re.compile(r"\s*```[a-zA-Z]*\s*(.*?)\s*```\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,14 @@ class JsonMessages:
         if not all(isinstance(reply.get(key, ""), str) for key in ("summary", "answer", "reason", "tool")):
             return _unreadable("a text is expected in summary, answer, reason and tool")
         summary = summary_of(reply.get("summary", ""))
-        if kind in _ENDS:
-            decided, words = _ENDS[kind]
-            return Decision(decided, summary, answer=reply.get(words, ""))
-        return _action(reply, summary)
+        return _end(kind, reply, summary) if kind in _ENDS else _action(reply, summary)
+
+
+def _end(kind: str, reply: dict[str, Json], summary: str) -> Decision | Unreadable:
+    decided, words = _ENDS[kind]
+    if kind != "final" and not reply.get(words, "").strip():
+        return _unreadable(f"{kind} needs words in {words}")
+    return Decision(decided, summary, answer=reply.get(words, ""))
 
 
 def _action(reply: dict[str, Json], summary: str) -> Decision | Unreadable:

@@ -20,6 +20,7 @@ LABELS: Final = {
     "行动": "action",
     "动作": "action",
     "action input": "input",
+    "input": "input",
     "行动输入": "input",
     "动作输入": "input",
     "输入": "input",
@@ -42,11 +43,13 @@ _ENDS: Final[Mapping[str, Literal["finish", "unable", "escalate"]]] = {
 }
 # Markdown in front (`**`, `###`, `-`, `1.`), a number behind the label, a colon of either width, markdown again.
 _LABEL = re.compile(
-    r"^[ \t>*_#\-`]*(?:\d+[.)][ \t]*)?[*_`]*("
+    r"^[ \t\ufeff>*_#\-`]*(?:\d+[.)][ \t]*)?[*_`]*("
     + "|".join(sorted(map(re.escape, LABELS), key=len, reverse=True))
-    + r")[ \t]*\d*[ \t]*[*_`]*[ \t]*[:：][*_`]*",  # noqa: RUF001 - the colon of Chinese text
+    + r")[ \t]*\d*[ \t]*[*_`]*[ \t]*[:：][*_]*",  # noqa: RUF001 - the colon of Chinese text
     re.IGNORECASE | re.MULTILINE,
 )
+# An input on the line of its action, which no label at the beginning of a line finds.
+_INLINE = re.compile(r"[ \t]+(?:action input|行动输入|动作输入)[ \t]*[:：]", re.IGNORECASE)  # noqa: RUF001
 _FENCE = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n?")
 _HINT = 'Reply with "Thought:", then either "Action:" and "Action Input:" with a JSON object, or "Final Answer:".'
 
@@ -73,24 +76,25 @@ class ReActText:
         place = next((at for at, one in enumerate(sections) if one.label == "action" or one.label in _ENDS), None)
         if place is None:
             return Unreadable("neither an action nor a final answer", f"No action and no final answer. {_HINT}")
-        summary = summary_of(" ".join(one.text for one in sections[:place] if one.label == "thought"))
+        summary = summary_of(" ".join(one.text.strip("`*") for one in sections[:place] if one.label == "thought"))
         if sections[place].label == "action":
             return _action(sections[place:], summary)
-        if not (answer := _bare(sections[place].text)):
+        if not (answer := _unwrapped(sections[place].text)):
             return Unreadable("an answer without words", f"The final answer is empty. {_HINT}")
         return Decision(_ENDS[sections[place].label], summary, answer=answer, dropped=_dropped(sections[place + 1 :]))
 
 
 def _action(sections: list[_Section], summary: str) -> Decision | Unreadable:
-    tool = _bare(sections[0].text)
+    name, *inline = _INLINE.split(sections[0].text, maxsplit=1)
+    tool = name.strip().partition("\n")[0].strip("*_` \t\r")
     if not tool:
         return Unreadable("an action without a name", f"The action has no name. {_HINT}")
-    given = sections[1].text if len(sections) > 1 and sections[1].label == "input" else None
+    behind = [one.text for one in sections[1:2] if one.label == "input"]
     try:
-        arguments = _object(given or "")
+        arguments = _object(*(inline or behind or [""]))
     except BadInput as error:
         return Unreadable(error.problem, f"The action input is {error.problem}. {_HINT}")
-    rest = sections[1 if given is None else 2 :]
+    rest = sections[1 + len(behind) :]
     return Decision("call", summary, (Proposal(tool, arguments=arguments),), dropped=_dropped(rest))
 
 
@@ -110,8 +114,10 @@ def _dropped(sections: list[_Section]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.label for one in sections if one.label != "thought"))
 
 
-def _bare(text: str) -> str:
-    return text.strip().strip("*_`").strip()
+def _unwrapped(text: str) -> str:
+    """``text`` without the half of a pair of stars that stood around it and its label."""
+    text = text.strip()
+    return text.removesuffix("**").strip() if text.count("**") % 2 else text
 
 
 def _object(text: str) -> Json:
