@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from redrive_events import (
     MemoryLog,
     ModelFailed,
     ObservationReceived,
+    Record,
     RunEnded,
     RunStarted,
     SqliteLog,
@@ -421,6 +423,28 @@ def test_a_worker_that_was_frozen_writes_nothing_more() -> None:
     assert kinds(list(log.read("run"))).count("RunEnded") == 1
     assert isinstance(list(log.read("run"))[-1].event, RunEnded)
     assert other.started == ["look tea"]
+
+
+def test_a_run_that_waits_for_the_disk_holds_up_no_other() -> None:
+    """The event loop goes on meanwhile, so that many runs of a process can wait together."""
+    goes_on = threading.Event()
+
+    class Slow(MemoryLog):
+        def append(self, run_id: str, records: Sequence[Record], *, expected: int) -> None:
+            if expected:
+                assert goes_on.wait(60)
+            super().append(run_id, records, expected=expected)
+
+    async def scenario() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(desk.arun, log)
+            while not log.head("run").position:
+                await anyio.sleep(0)
+            goes_on.set()
+
+    desk, log = Desk(LOOK, **TALK), Slow()
+    anyio.run(scenario)
+    assert isinstance(list(log.read("run"))[-1].event, RunEnded)
 
 
 def test_a_worker_that_was_frozen_before_a_write_does_not_start_it() -> None:

@@ -176,6 +176,27 @@ def test_who_is_interrupted_in_the_line_keeps_nobody_waiting(log: SqliteLog) -> 
     assert {head.run_id for head in log.runs()} == {"run", "other"}
 
 
+def test_who_breaks_off_while_writing_for_others_leaves_them_in_line(log: SqliteLog) -> None:
+    """The next in turn writes for them; of the one that broke off there is nothing."""
+
+    class Breaks(str):
+        """A name at which somebody presses Ctrl-C while it is written."""
+
+        __slots__ = ()
+
+        def encode(self, *_: object) -> bytes:
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(3) as pool, turn_taken(log):
+        broken = pool.submit(log.append, Breaks("broken"), append("broken", 1), expected=0)
+        waits_until(lambda: waiting_threads() == 1)
+        others = [pool.submit(appending(log, name, 1)) for name in ("a", "b")]
+        waits_until(lambda: waiting_threads() == 3)
+    assert isinstance(broken.exception(), KeyboardInterrupt)
+    assert [one.result() for one in others] == [None, None]
+    assert sorted(head.run_id for head in log.runs()) == ["a", "b", "run"]
+
+
 def test_tasks_of_an_event_loop_share_commits_from_threads(log: SqliteLog, path: Path) -> None:
     """The loop itself is free while they wait."""
     before = commits(path)
