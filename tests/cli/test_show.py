@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.text import Text as Styled
 from syrupy.assertion import SnapshotAssertion
@@ -16,6 +17,7 @@ from redrive_events import (
     LeaseGranted,
     ModelAsked,
     ModelReplied,
+    Opaque,
     Record,
     RunStarted,
     SqliteLog,
@@ -24,14 +26,14 @@ from redrive_events import (
     Thinking,
     canonical,
 )
-from redrive_projections import harmless
+from redrive_projections import Message, harmless, request_digest
 from tests.cli.conftest import Redrive
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ESCAPES = "\x1b[31mred\x1b[0m \x9b2J \u202eback\u2066 two\nlines 王芳"
 
 
-def written(*events: RunStarted | LeaseGranted | ModelReplied) -> None:
+def written(*events: RunStarted | LeaseGranted | ModelAsked | ModelReplied) -> None:
     """A log with one run of these inputs, and nothing that follows from them."""
     log = SqliteLog("redrive.db")
     for position, event in enumerate(events, start=1):
@@ -59,6 +61,20 @@ def test_the_state_after_an_event(redrive: Redrive, refund: str, snapshot: Snaps
 def test_what_the_model_was_asked(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
     """Every word of one request, rebuilt from the log."""
     assert redrive("show", refund, "--request", "20") == snapshot
+
+
+def test_a_request_is_told_with_whatever_was_in_it(redrive: Redrive) -> None:
+    """Pictures and the like as JSON; thoughts when they are asked for."""
+    content = (Thinking(text="hm"), Opaque(data={"image": "x"}), Text(text="two\nlines"))
+    asked = ModelAsked(kept=0, new=(2,), request="", state="")
+    said = Message("assistant", content, 2)
+    rest = canonical({"model": "", "parameters": {}, "tools": {}})
+    started = RunStarted(goal="", agent="a", nonce="", contract=Terms(), rules=1)
+    asked = msgspec.structs.replace(asked, request=request_digest([said], rest))
+    written(started, ModelReplied(content=content), asked)
+    shown = [redrive("show", "run-1", "--request", "3", *more).out for more in ((), ("--thoughts",))]
+    told = '\nassistant\n  {}\n  {{"image":"x"}}\n  two\n  lines\n'
+    assert [out.partition("\n\n")[2] for out in shown] == [told.format(one)[1:] for one in ("(thoughts)", "hm")]
 
 
 def test_a_request_for_a_program_is_the_request_itself(redrive: Redrive, refund: str) -> None:

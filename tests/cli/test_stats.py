@@ -7,6 +7,8 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from redrive_events import MessageReceived, SqliteLog
 from redrive_projections import one_line
 from tests.cli.conftest import Redrive
@@ -67,6 +69,16 @@ def test_what_cannot_be_read_is_counted_all_the_same(redrive: Redrive) -> None:
     told = json.loads(redrive("stats", "--json").out)
     assert told["kinds"] == [{"kind": "(unreadable)", "events": 1, "line_bytes": 1, "kept_bytes": 1}]
     assert told["contents"]["references"] == 0
+
+
+def test_a_sqlite_that_cannot_tell_of_its_tables(
+    redrive: Redrive, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some are built without that; the sum is the same."""
+    shared("a")
+    monkeypatch.setattr("redrive_events.stores.sizes._TABLES", "SELECT name, pgsize FROM no_such_table")
+    size = (folder / "redrive.db").stat().st_size
+    assert json.loads(redrive("stats", "--json").out)["file"] == {"tables and indexes": size}
 
 
 def test_a_log_with_nothing_in_it(redrive: Redrive) -> None:

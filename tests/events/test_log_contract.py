@@ -22,6 +22,7 @@ from redrive_events import (
     Head,
     LeaseHeld,
     MemoryLog,
+    MessageReceived,
     Record,
     SqliteLog,
     StaleAppend,
@@ -104,6 +105,21 @@ def test_the_same_append_again_is_success_and_no_second_append(log: EventLog) ->
     log.append("run", append("run", 3), expected=2)
     log.append("run", [*append("run", 1, 2), *append("run", 3)], expected=0)
     assert everything(log) == before
+
+
+def test_long_content_comes_back_to_the_byte_and_is_known_again(log: EventLog) -> None:
+    """However a store keeps it: once for several records, packed, or in its line."""
+    words = MessageReceived(actor="user", content="退款 🤖 \\n" * 1_000)
+    said = [record("run", position, event=words) for position in (1, 2)]
+    log.append("run", said, expected=0)
+    log.append("other", [record("other", 1, event=words)], expected=0)
+    before = everything(log)
+    log.append("run", said, expected=0)
+    with pytest.raises(StaleAppend):
+        log.append("other", [record("other", 1, event=MessageReceived(actor="user", content="x" * 9_000))], expected=0)
+    assert everything(log) == before
+    assert list(log.read("run")) == said
+    assert [stored.line for stored in log.lines("run")] == [encode(one) for one in said]
 
 
 def test_appends_that_are_there_are_skipped_and_those_behind_them_are_written(log: EventLog) -> None:

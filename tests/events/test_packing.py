@@ -162,6 +162,13 @@ def test_content_that_is_not_taken_is_packed_in_its_line() -> None:
     assert back(kept, Shelf().find) == line
 
 
+def test_a_line_that_is_no_json_keeps_its_content() -> None:
+    """Where it ends nobody can tell."""
+    shelf, line = Shelf(), said(DENSE).replace(b'"event":', b'"event"', 1)
+    assert back(kept_of(line, shelf.keep), shelf.find) == line
+    assert shelf.contents == []
+
+
 def test_content_is_packed_only_where_that_pays() -> None:
     """A tenth at least; what is read often is not unpacked for a few bytes."""
     dense, thin = b"".join(hashlib.sha256(bytes([n])).digest() for n in range(64)), THIN.encode()
