@@ -1,6 +1,6 @@
 """What can happen in a run, its bytes, and the append-only log that keeps it."""
 
-from redrive_events.chain import START, checked, examined, link, links, misplaced
+from redrive_events.chain import START, checked, examined, link
 from redrive_events.codec import (
     arguments_of,
     canonical,
@@ -276,10 +276,8 @@ __all__ = [
     "is_portable",
     "kind_of",
     "link",
-    "links",
     "load_portable",
     "mended",
-    "misplaced",
     "parse_json",
     "text_of",
     "write_portable",

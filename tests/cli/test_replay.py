@@ -105,7 +105,7 @@ def test_a_recording_that_was_cut_cannot_be_replayed(redrive: Redrive, incident:
     assert redrive("replay", "cut.jsonl").code == 3
     shown = redrive("show", "cut.jsonl")
     assert shown.code == 1
-    assert f"{incident}: position 10: missing, 25 records were written" in shown.err
+    assert f"{incident}: position 10: cut off, 25 records were written" in shown.err
 
 
 @pytest.mark.parametrize(
