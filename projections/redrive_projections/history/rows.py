@@ -85,6 +85,7 @@ class RunRows:
         self._steps: dict[int, StepRow] = {}
         self._attempts: dict[int, ToolCallRow] = {}
         self._proposed: set[str] = set()
+        self._costed = False
 
     def add(self, line: bytes, record: Record) -> None:
         """One record further."""
@@ -130,7 +131,7 @@ class RunRows:
         row.quarantined += len(state.quarantined)
         row.status, row.last_at, row.records = status(state), self._known(state.now), len(self.events)
         row.steps, row.tool_calls, row.wall_ms = spent["steps"], spent["tool_calls"], _whole(spent["wall_time"])
-        row.tokens, row.cost_micros = _whole(spent["tokens"]), _whole(spent["cost"])
+        row.tokens, row.cost_micros = _whole(spent["tokens"]), _whole(spent["cost"]) if self._costed else None
         if state.stop is not None:
             row.reason, row.dimension = state.stop.reason or None, state.stop.dimension
         if state.end is not None:
@@ -156,6 +157,7 @@ class RunRows:
         self.of_run.ended_at = self.of_run.ended_at or self._at(record)
 
     def _reply(self, record: Record, event: ModelReplied) -> None:
+        self._costed |= event.cost_micros is not None
         self._undecided = self._stepped(record)
 
     def _decided(self, record: Record, event: DecisionMade) -> None:

@@ -73,7 +73,9 @@ class RunRow(Row, kw_only=True):
     tokens: Annotated[int, "Tokens of all replies: input, cached input and output."] = 0
     tool_calls: Annotated[int, "Calls that were made; further attempts of the same call do not count."] = 0
     denials: Annotated[int, "Verdicts that denied a call."] = 0
-    cost_micros: Annotated[int, "Cost of all replies, in millionths of the currency."] = 0
+    cost_micros: Annotated[
+        int | None, "Cost of the replies that told theirs, in millionths of the currency; NULL if none did."
+    ] = None
     currency: Annotated[str | None, "The currency of the cost."] = None
     wall_ms: Annotated[int, "Wall time as the budget counts it: without waiting for people, or for a worker."] = 0
     model: Annotated[str | None, "The model that the contract names."] = None
