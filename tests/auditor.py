@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol, TypeAlias
 
+from redrive_engine.loop import ACTING
 from redrive_engine.program import Program
 from redrive_events import (
     CONCLUSIONS,
@@ -71,24 +72,21 @@ class Rule(Protocol):
 
 
 class Auditor:
-    """All rules at once, for the run of a program."""
+    """All rules at once, for the run of a program; one that is not driven by the loop has fewer."""
 
     def __init__(self, program: Program) -> None:
-        self._rules: list[Rule] = [
-            Shape(),
-            Causes(),
-            Requests(),
-            Calls(program),
-            Transcript(),
-            Knowledge(),
-            Consequences(program),
-            Spending(program),
-            Signals(),
-            Quotas(program),
-            Guards(program),
-            Escalations(),
-            People(program),
-        ]
+        self._rules: list[Rule] = [Shape(), Causes(), Requests(), Knowledge(), Signals()]
+        if (program.terms.arm, program.terms.reflection) == ("loop", "none"):
+            self._rules += [
+                Calls(program),
+                Transcript(),
+                Consequences(program),
+                Spending(program),
+                Quotas(program),
+                Guards(program),
+                Escalations(),
+                People(program),
+            ]
 
     def take(self, append: Append) -> None:
         """One append further."""
@@ -166,7 +164,7 @@ class Requests:
         if type(first.event) not in STRANGERS:
             ended = type(append[-1].event) is RunEnded
             if type(first.event) is LeaseGranted:
-                acting = [one for one in self.open.values() if isinstance(one, ToolCalled) and one.effect != "read"]
+                acting = [one for one in self.open.values() if isinstance(one, ToolCalled) and one.effect in ACTING]
                 assert not acting, "what a lost worker may have done is not simply asked again"
             assert bool(self.open) != ended, "a run that has not ended waits for something"
             late = [one for one in self.open.values() if isinstance(one, PersonAsked) and _over(one, first.at)]

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, Literal, TypeVar
 
+import msgspec
 from hypothesis import strategies as st
 
 from redrive_engine.drive import drive, lease_of, without_waiting, write
@@ -33,12 +34,16 @@ from redrive_events import (
     ModelReplied,
     ObservationReceived,
     PersonAsked,
+    PlanTerms,
     Quotas,
     ReconcileAsked,
     Record,
     RepeatTerms,
+    Returned,
     SignalsHeard,
     StagnationTerms,
+    Status,
+    StepTerms,
     Terms,
     Text,
     ToolCalled,
@@ -176,6 +181,21 @@ programs = st.builds(
     prompt=st.sampled_from(["", "Serve."]),
     policy=st.sampled_from([None, None, RulesPolicy.from_toml(CAREFUL)]),
 )
+driven = st.builds(
+    msgspec.structs.replace,
+    terms,
+    arm=st.sampled_from(["loop", "plan", "plan", "workflow", "direct"]),
+    reflection=st.sampled_from(["none", "rule", "model"]),
+    plan=st.just(PlanTerms(steps=2, step_budget=2, revisions=1)),
+    workflow=st.just(
+        (
+            StepTerms(tool="price_of", arguments={"item": "tea"}),
+            StepTerms(tool="pay", arguments={"item": "tea", "cents": "{price}"}),
+        )
+    ),
+)
+# The same shop, driven in every way there is.
+driven_programs = st.builds(shop, driven)
 # As many bytes as a long run takes. Those of a seed are evener than what hypothesis draws; its own it can shrink.
 tapes = st.integers(0, 2**64).map(lambda seed: Random(seed).randbytes(500)) | st.binary(min_size=500, max_size=500)
 
@@ -312,7 +332,7 @@ class RandomWorld:
     def _answer(self, request: Event, waiting: Waiting) -> Input:
         match request:
             case ModelAsked():
-                return self._model()
+                return self._planned() if request.purpose == "plan" else self._model()
             case ToolCalled():
                 return self._tool(request)
             case ReconcileAsked():
@@ -333,6 +353,9 @@ class RandomWorld:
             "broken": lambda: ModelFailed(kind="refused", retryable=self.chance.of([True, False])),
         }
         return kinds[self.chance.of(["calls"] * 12 + ["final", "odd", "odd", "failed", "broken"])]()
+
+    def _planned(self) -> Input:
+        return self._model() if not self.kind and self.chance.of([False] * 5 + [True]) else reply('["Buy tea."]')
 
     def _calls(self) -> ModelReplied:
         calls = [self._call() for _ in range(self.chance.of([1, 1, 2, 3]))]
@@ -367,6 +390,8 @@ class RandomWorld:
         return self.chance.of([True] * 15 + [False])
 
     def _tool(self, request: ToolCalled) -> ObservationReceived:
+        if request.effect == "run":
+            return self._child(request)
         arguments = request.arguments if isinstance(request.arguments, dict) else {}
         right = canonical(observed(request.tool, arguments)).decode()
         if self.kind:
@@ -375,6 +400,14 @@ class RandomWorld:
         content = self.chance.of([right] * 5 + ["sold out", '{"item":"gold","cents":1}', "0", None])
         kind = self.chance.of(["application/json", "application/json", "text/plain"])
         return ObservationReceived(call=request.call, status=status, content=content, media_type=kind)
+
+    def _child(self, request: ToolCalled) -> ObservationReceived:
+        status: Status = "finished" if self.kind else self.chance.of(["finished", "finished", "exhausted", "cancelled"])
+        facts = self.chance.of([{}, {"price": 5}, {"price": 5, "paid": 5}])
+        back = Returned(status=status, answer="Bought.", facts=facts, tokens=3, tool_calls=1, cost_micros=9)
+        return ObservationReceived(
+            call=request.call, status="ok" if status == "finished" else "error", content="Bought.", returned=back
+        )
 
     def _authority(self, request: ReconcileAsked, waiting: Waiting) -> EffectReconciled:
         call = waiting.calls[request.call]

@@ -13,7 +13,7 @@ from redrive_engine import Happened, Program, drive, react
 from redrive_engine.drive import Keep
 from redrive_events import Derived, EventLog, Record
 from redrive_projections import RunState, fold
-from tests.random_runs import programs, random_run, tapes
+from tests.random_runs import driven_programs, programs, random_run, tapes
 
 # By its folder's name for it only the function is to be had.
 DRIVING = sys.modules[drive.__module__]
@@ -26,8 +26,15 @@ def test_every_append_of_every_run_keeps_the_rules_of_the_loop(tape: bytes, prog
     random_run(tape, program)
 
 
-@settings(max_examples=40, deadline=None)
-@given(tapes, programs)
+@settings(max_examples=100, deadline=None)
+@given(tapes, driven_programs)
+def test_a_run_that_is_driven_otherwise_keeps_the_rules_of_every_run(tape: bytes, program: Program) -> None:
+    """By a plan, a workflow, a direct answer, or with lessons between: it ends too."""
+    random_run(tape, program)
+
+
+@settings(max_examples=50, deadline=None)
+@given(tapes, programs | driven_programs)
 def test_the_log_folds_to_the_state_of_its_driver(tape: bytes, program: Program) -> None:
     """At each append, and whole: a resumed run must know all that the first worker knew, and nothing else."""
     write = DRIVING.write
@@ -42,8 +49,8 @@ def test_the_log_folds_to_the_state_of_its_driver(tape: bytes, program: Program)
         random_run(tape, program)
 
 
-@settings(max_examples=40, deadline=None)
-@given(tapes, programs)
+@settings(max_examples=50, deadline=None)
+@given(tapes, programs | driven_programs)
 def test_what_follows_is_found_without_touching_the_state(tape: bytes, program: Program) -> None:
     """Only the fold may change a state, since only what is in the log may."""
 

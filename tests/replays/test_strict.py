@@ -48,7 +48,7 @@ from redrive_replays import (
     worst,
 )
 from tests.processes import surroundings
-from tests.random_runs import programs, random_run, tapes
+from tests.random_runs import driven_programs, programs, random_run, tapes
 from tests.shop import PURCHASE, recorded, seen, shop
 
 POLICY = """\
@@ -103,7 +103,7 @@ def test_a_run_replays_the_same() -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(tapes, programs)
+@given(tapes, programs | driven_programs)
 def test_every_run_replays_the_same(tape: bytes, program: Program) -> None:
     """Whatever happened: cancellations, doubt, lost workers and all."""
     records = random_run(tape, program)

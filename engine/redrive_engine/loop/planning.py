@@ -158,7 +158,7 @@ def _goal(s: RunState, step: str) -> str:
 
 def came_back(s: RunState, call: Call, returned: Returned) -> Follows:
     """What a child run found becomes known here too; its evidence is what it came back with."""
-    for key, value in returned.facts.items():
+    for key, value in sorted(returned.facts.items()):  # in the order in which they are stored
         before = s.facts.get(key)
         if before is None or not same(before.value, value):
             supersedes = None if before is None else before.position
