@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
@@ -19,6 +20,7 @@ from redrive_engine.signals import cancel, say, signal
 from redrive_engine.world import Happened, Waiting
 from redrive_events import (
     STRANGERS,
+    BadInput,
     DeadlinePassed,
     EffectReconciled,
     Event,
@@ -315,16 +317,17 @@ class RandomWorld:
 
     def _speak(self, waiting: Waiting) -> None:
         """Only a person is awaited, so one does something, or lets the time pass."""
-        if self.kind:
-            say(self.log, RUN, "Bye.", at=self._now(), last=True)
-            return
         does: dict[str, Callable[[], object]] = {
             "speaks": lambda: say(self.log, RUN, "Tea, please.", at=self._now()),
             "decides": lambda: say(self.log, RUN, "Go on.", at=self._now(), actor="operator"),
             "cancels": lambda: cancel(self.log, RUN, by="ana", at=self._now()),
             "is silent": lambda: self._until(waiting.deadline),
         }
-        does[self.chance.of(["speaks", "decides", "decides", "cancels", "is silent"])]()
+        with suppress(BadInput):  # a rival has taken the run up too late, and so ended it
+            if self.kind:
+                say(self.log, RUN, "Bye.", at=self._now(), last=True)
+            else:
+                does[self.chance.of(["speaks", "decides", "decides", "cancels", "is silent"])]()
 
     def _until(self, moment: datetime | None) -> None:
         self.seconds = max(self.seconds, (moment - NOON) / timedelta(seconds=1) if moment else 0.0)

@@ -167,6 +167,39 @@ RECIPES: Mapping[str, Recipe] = {
             ObservationReceived(call=3, status="error", content="Closed."),
         ),
     ),
+    "handed-over-then-spoken-to-then-too-late": Recipe(
+        shop(Terms(done=PAID, ways_out=("escalate",), person_ms=3000)),
+        (
+            reply("", use("price_of", item="tea"), use("escalate", reason="Which tea?")),
+            seen(1, RIGHT),
+            reply("Somebody must say.", use("escalate", reason="Which tea?")),
+            MessageReceived(actor="user", content="Hello?"),
+            MessageReceived(actor="operator", content="Green tea."),
+            SignalsHeard(),
+            reply("", use("escalate", reason="How much of it?")),
+            SignalsHeard(),
+            SignalsHeard(),
+            DeadlinePassed(which="person"),
+        ),
+    ),
+    "finished-by-a-call-once-it-is-borne-out": Recipe(
+        shop(Terms(ways_out=("finish", "unable"), claims="supported", quotas=Quotas(finish=3))),
+        (
+            reply("", use("finish", answer="It costs 7.")),
+            reply("", use("price_of", item="tea")),
+            seen(2, RIGHT),
+            reply("", use("finish", answer="“Tea” costs 5 cents.")),
+        ),
+    ),
+    "an-honest-no-in-chinese": Recipe(
+        shop(Terms(dialect="react", ways_out=("unable",), done=PAID)),
+        (
+            reply('思考：先查价格。\n行动：price_of\n行动输入：{"item": "龙井"}\n观察：五分钱'),
+            ObservationReceived(call=1, status="error", content="没有这种茶。"),
+            reply("转人工：帮我"),
+            reply("思考：没有这种茶。\n**无法完成**：店里没有龙井，请确认名称。"),
+        ),
+    ),
     "the-same-thought-twice-in-chinese": Recipe(
         shop(Terms(done=PAID, guards=GuardTerms(stagnation=StagnationTerms(similarity_percent=80)))),
         (reply(THOUGHTS[0]), reply(THOUGHTS[1])),

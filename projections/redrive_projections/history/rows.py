@@ -154,6 +154,7 @@ class RunRows:
             row.source_format, row.source_sha256 = source.format, source.sha256
 
     def _ended(self, record: Record, event: RunEnded) -> None:
+        self.of_run.unable = (event.status, event.reason) == ("failed", "unable")
         self.of_run.ended_at = self.of_run.ended_at or self._at(record)
 
     def _reply(self, record: Record, event: ModelReplied) -> None:
@@ -161,15 +162,14 @@ class RunRows:
         self._undecided = self._stepped(record)
 
     def _decided(self, record: Record, event: DecisionMade) -> None:
-        for proposed in event.calls:
+        for proposed in event.calls or (None,):
             row = self._deciding(record)
-            row.decision, row.summary, row.call = event.kind, event.summary or None, _whole(proposed.call)
-            self._steps[row.call] = row
-            call = self.state.calls.get(proposed.call)
-            self._describe(row, proposed.tool, call.arguments if call is not None else proposed.arguments)
-        if not event.calls:
-            row = self._deciding(record)
-            row.decision, row.summary = event.kind, event.summary or None
+            row.decision, row.summary = "unable" if event.unable else event.kind, event.summary or None
+            if proposed is not None:
+                row.call = _whole(proposed.call)
+                self._steps[row.call] = row
+                call = self.state.calls.get(proposed.call)
+                self._describe(row, proposed.tool, call.arguments if call is not None else proposed.arguments)
 
     def _reply_refused(self, record: Record, event: ReplyRefused) -> None:
         row = self._deciding(record)
@@ -177,7 +177,7 @@ class RunRows:
 
     def _finish_refused(self, record: Record, event: FinishRefused) -> None:
         if self.steps:
-            self.steps[-1].refusal = ", ".join(event.missing)
+            self.steps[-1].refusal = ", ".join([*event.missing, *event.unsupported]) or None
 
     def _judged(self, record: Record, event: VerdictGiven) -> None:
         number = _whole(event.call)

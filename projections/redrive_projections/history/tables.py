@@ -61,6 +61,7 @@ class RunRow(Row, kw_only=True):
     reason: Annotated[str | None, "Why it ended, or is about to."] = None
     dimension: Annotated[str | None, "Of what the budget was used up, if that ended it."] = None
     answer: Annotated[str | None, "The run's answer."] = None
+    unable: Annotated[bool, "Whether it ended by an honest word that it cannot be done."] = False
     partial: Annotated[str | None, "What there was when it was stopped, in the contract's words."] = None
     claims: Annotated[JsonText | None, "What the answer claims, each with the positions that bear it out."] = None
     started_at: Annotated[datetime | None, "When the run was asked for."] = None
@@ -104,9 +105,11 @@ class StepRow(Row, kw_only=True):
     call: Annotated[int | None, "The call, counted from 1 in the run; NULL for a step without a call."] = None
     position: Annotated[int, "Where the decision stands; without one, the reply or the first request."]
     decided_at: Annotated[datetime | None, "When that was."]
-    decision: Annotated[str | None, "call, finish or ask; refused where the reply was no decision."] = None
+    decision: Annotated[
+        str | None, "call, finish, unable, ask, escalate or plan; refused where the reply was no decision."
+    ] = None
     summary: Annotated[str | None, "The decision in one line."] = None
-    refusal: Annotated[str | None, "Why the reply was no decision, or which criteria a finish did not meet."] = None
+    refusal: Annotated[str | None, "Why the reply was no decision, or what a finish lacked: criteria, evidence."] = None
     tool: Annotated[str | None, "The tool."] = None
     arguments: Annotated[JsonText | None, "The arguments; a text where they could not be read."] = None
     digest: Annotated[str | None, "The digest of tool and arguments: equal calls have equal ones."] = None
