@@ -275,7 +275,7 @@ def test_the_systems_words_may_stand_on_the_agents_span_alone(words: str) -> Non
     assert found.source.missing == ("that the system's words were asked with (they stand on the agent's span alone)",)
 
 
-COUNTED = {
+COUNTED: dict[str, dict[str, Any]] = {
     "langtrace": {"llm.token.counts": json.dumps({"input_tokens": 50, "output_tokens": 20, "total_tokens": 70})},
     "logfire, chat": {
         "request_data": json.dumps({"messages": [{"role": "user", "content": "Rye?"}]}),

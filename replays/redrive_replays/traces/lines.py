@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap as mapped
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ Bytes: TypeAlias = bytes | mmap
 # By so many of its lines a file is told; those of a large one are kept while they are small, since all look at them.
 LOOKED_AT: Final = 50
 KEPT_BYTES: Final = 4 << 20
+# What was looked at of a mapped file counts as this process's memory until it is let go of.
+LET_GO_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class Lines(Sequence[Entry]):
         self._data, self._read = data, read
         self._kept: dict[int, Entry] = {}
         self._room = KEPT_BYTES
+        self._seen = 0
         self._places = tuple(array("Q") for _ in range(5))
 
     def add(self, *place: int) -> None:
@@ -54,10 +58,20 @@ class Lines(Sequence[Entry]):
             return self._kept[at]
         index, number, offset, begin, end = (column[at] for column in self._places)
         entry = Entry(index, self._read(self._data[begin:end]), number, offset)
+        self._seen += end - begin
+        if self._seen > LET_GO_BYTES:
+            self._seen = 0
+            let_go(self._data)
         if at < LOOKED_AT and end - begin <= self._room:
             self._room -= end - begin
             self._kept[at] = entry
         return entry
+
+
+def let_go(data: Bytes) -> None:
+    """Leave what is in memory of a mapped file to the system, which has it at hand."""
+    if not isinstance(data, bytes) and hasattr(mapped, "MADV_DONTNEED"):
+        data.madvise(mapped.MADV_DONTNEED)
 
 
 def split(data: Bytes, start: int = 0, begin: int = 0) -> Iterator[tuple[int, int, int, int]]:
@@ -66,9 +80,12 @@ def split(data: Bytes, start: int = 0, begin: int = 0) -> Iterator[tuple[int, in
     ``start`` is the offset of the data in the file; the first line begins at ``begin``. A carriage return at the end is
     not of the line.
     """
-    number, size = 0, len(data)
+    number, size, last = 0, len(data), begin
     while begin < size:
         number += 1
+        if begin - last > LET_GO_BYTES:
+            last = begin
+            let_go(data)
         feed = data.find(b"\n", begin)
         end = size if feed < 0 else feed
         line = data[begin:end]

@@ -14,7 +14,7 @@ from redrive_events import BadInput, Json, parse_json
 from redrive_replays.traces.archive import MAGIC, Archive
 from redrive_replays.traces.compressed import COMPRESSED, unpacked
 from redrive_replays.traces.lenient import lenient
-from redrive_replays.traces.lines import Bytes, Entry, Lines, split
+from redrive_replays.traces.lines import LET_GO_BYTES, Bytes, Entry, Lines, let_go, split
 from redrive_replays.traces.material import Diagnostic, Material, NoTrace
 from redrive_replays.traces.objects import objects_in
 from redrive_replays.traces.otel.protobuf import requests_of
@@ -45,8 +45,16 @@ def read(data: Bytes, name: str, *, large_bytes: int = LARGE_BYTES) -> Material:
     Raises:
         BadInput: empty, no JSON, or a document that breaks off.
     """
-    material = Material(name, hashlib.sha256(data).hexdigest(), len(data), large_bytes)
+    material = Material(name, _digest(data), len(data), large_bytes)
     return _read_bytes(data, material) if isinstance(data, bytes) else _read_mapped(data, material)
+
+
+def _digest(data: Bytes) -> str:
+    digest = hashlib.sha256()
+    for at in range(0, len(data), LET_GO_BYTES):
+        digest.update(data[at : at + LET_GO_BYTES])
+        let_go(data)
+    return digest.hexdigest()
 
 
 def _read_bytes(data: bytes, material: Material) -> Material:
@@ -104,6 +112,7 @@ def _rows(data: mmap, begin: int) -> Lines | None:
             return None
         rows.add(index, 0, at, at, at + size)
         at += size
+    let_go(data)
     return rows if len(rows) > 1 else None
 
 
