@@ -13,7 +13,7 @@ from typing import IO, Annotated, NamedTuple
 import msgspec
 
 from redrive_events.chain import START, checked, link
-from redrive_events.codec import UNREADABLE, decode_page, is_canonical
+from redrive_events.codec import UNREADABLE, decode_page, is_canonical, time_of
 from redrive_events.errors import BadInput, BrokenChain, NewerFormat, NoSuchRun, UnknownEvent
 from redrive_events.log import Batch, EventLog, Head, StoredLine
 from redrive_events.quarantine import Quarantined
@@ -144,8 +144,10 @@ class Portable:
             UnknownEvent: a line is not a record of this vocabulary.
             BadInput: a line is not as this program would write it, or the file cannot be read on.
         """
+        last = ""
         for run_id, number, stored in self._appends():
             expected = stored[0].position - 1
+            last = last if expected else ""
             lines = [line for _, _, line in stored]
             records = decode_page(run_id, lines, after=expected)
             for place, (record, line) in enumerate(zip(records, lines, strict=True), start=number):
@@ -153,6 +155,9 @@ class Portable:
                     raise UnknownEvent(record.event.reason, run_id=run_id, position=record.position)
                 if not is_canonical(record, line):
                     raise self._bad("the record is not in its canonical spelling", place)
+                if (at := time_of(line)) < last:
+                    raise self._bad("the time falls", place)
+                last = at
             yield Batch(run_id, records, expected, lines)
 
     def _appends(self) -> Iterator[_Append]:

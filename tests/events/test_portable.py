@@ -343,6 +343,14 @@ def test_an_event_that_is_not_known_is_loaded_and_told_when_it_is_read(path: Pat
         list(portable.batches())
 
 
+def test_a_run_whose_time_falls_is_not_imported(path: Path) -> None:
+    """Digests that fit say who wrote a file, not that it is one that a log could have held."""
+    path.write_bytes(sealed(encode(record("run", 1, after_s=5)), encode(record("run", 2, after_s=1))))
+    with pytest.raises(BadInput) as caught:
+        list(Portable(path).batches())
+    assert (caught.value.place, caught.value.problem) == (f"{path}:3", "the time falls")
+
+
 def test_a_record_spelled_otherwise_is_not_imported(path: Path) -> None:
     """It would be spelled anew, and its digest would be another."""
     path.write_bytes(sealed(encode(record("run", 1)), encode(record("run", 2)).replace(b'":', b'": ')))
