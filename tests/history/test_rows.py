@@ -47,6 +47,7 @@ WANTED: dict[str, list[dict[str, Any]]] = {
             status="finished",
             reason=END,
             answer="No refund.",
+            unable=False,
             claims="[]",
             started_at=at(0),
             ended_at=at(7),
