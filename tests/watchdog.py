@@ -28,6 +28,7 @@ from redrive_events import (
     RecoveryChosen,
     ReplyRefused,
     RunEnded,
+    Rung,
     StopDecided,
     ToolCalled,
     VerdictGiven,
@@ -54,11 +55,12 @@ def mends(event: Event) -> set[Failure]:
         return {"arguments", "denied"} if event.verdict == "allow" else set() if event.rule in SLIPS else {"arguments"}
     status = getattr(event, "status", getattr(event, "outcome", ""))
     if isinstance(event, ObservationReceived | EffectReconciled):
-        return {"ok": ANSWERED, "landed": ANSWERED, "error": {"infrastructure"}}.get(status, set())
+        return _ANSWERS.get(status, set())
     return _SUCCESSES.get(type(event), set())
 
 
 ANSWERED: Final[set[Failure]] = {"tool_failed", "infrastructure"}
+_ANSWERS: Final[dict[str, set[Failure]]] = {"ok": ANSWERED, "landed": ANSWERED, "error": {"infrastructure"}}
 _FAILURES: Final[dict[type, Failure]] = {
     ReplyRefused: "unreadable",
     ModelFailed: "model_failed",
@@ -78,7 +80,7 @@ class Quotas:
         self.terms = program.terms
         self.rows: dict[str, list[int]] = {}
         self.seen: dict[int, bool] = {}
-        self.taken: list[str] = []
+        self.taken: list[Rung] = []
         self.model = program.terms.model
         self.stopped = False
 
@@ -96,9 +98,9 @@ class Quotas:
             for kind in {event.failure} if isinstance(event, RecoveryChosen) else mends(event):
                 self.rows.pop(kind, None)
             self._looked_at(record)
-            if (kind := fails(event)) is not None:
-                self.rows.setdefault(kind, []).append(record.position)
-                self._within(kind, [one.event for one in append[index:]])
+            if (failed := fails(event)) is not None:
+                self.rows.setdefault(failed, []).append(record.position)
+                self._within(failed, [one.event for one in append[index:]])
 
     def _looked_at(self, record: Record) -> None:
         """An observation that some verifier judged, and none refused, ends a row of refused ones."""

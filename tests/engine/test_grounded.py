@@ -61,6 +61,12 @@ def give(contact: Grounded[Contact], flag: Grounded[bool] = True) -> str:
     return "given"
 
 
+@tool(effect="write")
+def fill(form: Grounded[dict[str, Any]]) -> str:
+    """Fill in whatever there is to be filled in."""
+    return "filled"
+
+
 @tool(effect="read")
 def look(name: str) -> dict[str, Any]:
     """Look a phone up."""
@@ -102,6 +108,11 @@ def allowed(call: Call, seen: dict[str, Any], facts: Facts) -> Facts | Refused:
             {"contact": {"name": "a", "phone": "1"}, "flag": True},
             {"contact.name": "a", "contact.phone": "1"},
         ),
+        (
+            fill,
+            {"form": {"a": {"b": ["1", 2, None, True]}, "c": "3"}},
+            {"form.a.b[0]": "1", "form.a.b[1]": 2, "form.c": "3"},
+        ),
         (look, {"name": "a"}, {}),
         (send, "{broken", {}),
     ],
@@ -120,7 +131,7 @@ def test_a_provider_s_schema_has_no_mark() -> None:
         "type": "object",
     }
     assert send.declaration.grounded == ("/properties/phone",)
-    assert all("grounded" not in str(one.declaration.schema) for one in (send, many, post, give))
+    assert all("grounded" not in str(one.declaration.schema) for one in (send, many, post, give, fill))
     plain = {**send.declaration.data, "grounded": ()}
     assert type(send.declaration)(**plain).digest != send.declaration.digest
 

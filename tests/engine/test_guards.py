@@ -11,6 +11,7 @@ from redrive_engine.models import reply, use
 from redrive_events import (
     BudgetWarned,
     CallIntercepted,
+    Dimension,
     EffectReconciled,
     GuardTerms,
     Input,
@@ -147,7 +148,7 @@ def test_what_is_held_back_is_no_call_of_the_budget() -> None:
     ],
 )
 def test_the_end_of_a_budget_is_told_before_the_last_step(
-    budget: Limits, warning: tuple[int, str, int, str] | None
+    budget: Limits, warning: tuple[int, Dimension, int, str] | None
 ) -> None:
     """When what is left is no more than the last step took, once, in the request that may be the last."""
     usage = Usage(input=700, cache_read=200, output=100, reasoning=60)

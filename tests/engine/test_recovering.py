@@ -36,7 +36,8 @@ LADDER: tuple[Rung, ...] = ("another_way", "stronger_model", "escalate")
 
 def run(*inputs: Input, **terms: Any) -> list[Record]:
     """The records of a run that is not done before it has paid; its replay is the same, as it must always be."""
-    program = shop(Terms(**{"done": PAID, "tools": {"count": {}, "price_of": {}}} | terms))
+    usual: dict[str, Any] = {"done": PAID, "tools": {"count": {}, "price_of": {}}}
+    program = shop(Terms(**usual | terms))
     records = recorded(program, *inputs)
     assert replay_records("run", records, program).same
     return records
@@ -231,6 +232,6 @@ def test_a_person_is_asked_when_all_answers_are_in() -> None:
 )
 def test_a_ladder_that_cannot_be_climbed_is_refused(models: tuple[str, ...], problem: str) -> None:
     """Before anything runs."""
-    terms = Contract(recovery=["stronger_model"], models=models).terms()
+    terms = Contract(recovery=("stronger_model",), models=models).terms()
     with pytest.raises(BadInput, match=f"^{problem}$"):
         check_contract(terms, tools=[], commits=[])
