@@ -7,7 +7,7 @@ from itertools import islice
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redrive_events import Json, Record, canonical, encode, parse_json
@@ -24,12 +24,14 @@ def test_what_is_almost_right_is_read_or_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+@settings(max_examples=60)
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(target: Callable[[bytes], None], data: bytes) -> None:
     """Also those that look like nothing."""
     target(data)
 
 
+@settings(max_examples=40)
 @given(record=records, chance=st.randoms(use_true_random=False))
 def test_any_record_with_a_mistake_in_it_is_read_or_quarantined(record: Record, chance: Random) -> None:
     """Whatever the vocabulary can say."""
