@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         tool,
         verifier,
     )
+    from redrive_engine.dialects import Decision, Dialect, Proposal, Unreadable
     from redrive_engine.loopback import Fault, Loopback
     from redrive_engine.models import (
         Model,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 # Where a name comes from if not from the engine itself.
 _DOORS = {
+    "redrive_engine.dialects": ("Decision", "Dialect", "Proposal", "Unreadable"),
     "redrive_engine.loopback": ("Fault", "Loopback"),
     "redrive_engine.models": (
         *("Model", "ModelRequest", "ModelTrouble", "Prices", "ProviderModel", "ScriptedModel"),
@@ -74,6 +76,8 @@ __all__ = [
     "Budget",
     "Call",
     "Contract",
+    "Decision",
+    "Dialect",
     "Facts",
     "FailureQuotas",
     "Fault",
@@ -92,6 +96,7 @@ __all__ = [
     "Plan",
     "Policy",
     "Prices",
+    "Proposal",
     "ProviderModel",
     "Question",
     "RedriveError",
@@ -110,6 +115,7 @@ __all__ = [
     "Tool",
     "ToolError",
     "ToolUse",
+    "Unreadable",
     "Usage",
     "WorkflowStep",
     "annotate",
