@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # Raised when the same columns are filled otherwise.
-ROWS_VERSION = 4
+ROWS_VERSION = 5
 SUFFIX = ".history.duckdb"
 
 # Waiting for another process is worth no more than building without it.

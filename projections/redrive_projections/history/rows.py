@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
-
-import msgspec
 
 from redrive_events import (
     NOTES,
@@ -32,19 +30,16 @@ from redrive_events import (
     StoredLine,
     ToolCalled,
     VerdictGiven,
-    canonical,
     digest,
     examined,
     kind_of,
 )
-from redrive_projections.budget import used
 from redrive_projections.completion import status
 from redrive_projections.folding import evolve
 from redrive_projections.history.tables import (
     AnnotationRow,
     EventRow,
     FactRow,
-    JsonText,
     Row,
     RunRow,
     StepRow,
@@ -52,19 +47,8 @@ from redrive_projections.history.tables import (
     VerdictRow,
     labels_of,
 )
+from redrive_projections.history.values import between, json_text, number_of, payload_of, whole
 from redrive_projections.state import RunState
-
-_WHOLE_MAX = 2**63 - 1
-_MILLISECOND = timedelta(milliseconds=1)
-
-
-class _Stored(msgspec.Struct, gc=False):
-    """A stored record whose event is left as the bytes that it is."""
-
-    event: msgspec.Raw
-
-
-_stored = msgspec.json.Decoder(_Stored)
 
 
 class RunRows:
@@ -100,7 +84,7 @@ class RunRows:
                 cause=record.cause,
                 remaining=record.left,
                 kind=kind_of(event),
-                payload=_payload(line),
+                payload=payload_of(line),
                 problem=event.reason if type(event) is Quarantined else None,
             )
         )
@@ -127,28 +111,30 @@ class RunRows:
 
     def _finished(self) -> RunRow:
         state, row = self.state, self.of_run
-        spent = used(state)
         row.quarantined += len(state.quarantined)
         row.status, row.last_at, row.records = status(state), self._known(state.now), len(self.events)
-        row.steps, row.tool_calls, row.wall_ms = spent["steps"], spent["tool_calls"], _whole(spent["wall_time"])
-        row.tokens, row.cost_micros = _whole(spent["tokens"]), _whole(spent["cost"]) if self._costed else None
+        # What a child has used stands in its own row, so that a sum over all runs counts it once.
+        row.steps, row.tool_calls, row.wall_ms = state.steps, state.tool_calls, whole(state.wall_us // 1000)
+        row.tokens, row.cost_micros = whole(state.tokens), whole(state.cost_micros) if self._costed else None
         if state.stop is not None:
             row.reason, row.dimension = state.stop.reason or None, state.stop.dimension
         if state.end is not None:
             row.reason, row.answer = state.end.reason or None, state.end.answer
-            row.partial, row.claims = state.end.partial, _json(state.end.claims)
+            row.partial, row.claims = state.end.partial, json_text(state.end.claims)
         return row
 
     def _started(self, record: Record, event: RunStarted) -> None:
         row = self.of_run
-        row.started_at, row.clock, row.rules = self._at(record), event.clock, _whole(event.rules)
+        row.started_at, row.clock, row.rules = self._at(record), event.clock, whole(event.rules)
         row.agent, row.version, row.goal = event.agent, event.version or None, event.goal
         row.principal, row.tenant = event.principal or None, event.tenant or None
         row.labels, row.arm = labels_of(event.labels), event.labels.get("arm")
+        if row.arm is None and event.source is None:
+            row.arm = event.contract.arm
         row.parts = labels_of({name: part.digest for name, part in event.parts.items()})
         row.currency, row.model = event.contract.budget.currency, event.contract.model or None
         if (parent := event.parent) is not None:
-            row.parent, row.parent_call = parent.run_id, _whole(parent.call) or None
+            row.parent, row.parent_call = parent.run_id, whole(parent.call) or None
         if (source := event.source) is not None:
             row.grade, row.missing = source.grade, source.missing
             row.source_format, row.source_sha256 = source.format, source.sha256
@@ -166,7 +152,7 @@ class RunRows:
             row = self._deciding(record)
             row.decision, row.summary = "unable" if event.unable else event.kind, event.summary or None
             if proposed is not None:
-                row.call = _whole(proposed.call)
+                row.call = whole(proposed.call)
                 self._steps[row.call] = row
                 call = self.state.calls.get(proposed.call)
                 self._describe(row, proposed.tool, call.arguments if call is not None else proposed.arguments)
@@ -180,7 +166,7 @@ class RunRows:
             self.steps[-1].refusal = ", ".join([*event.missing, *event.unsupported]) or None
 
     def _judged(self, record: Record, event: VerdictGiven) -> None:
-        number = _whole(event.call)
+        number = whole(event.call)
         step = self._steps.get(number)
         self.of_run.denials += event.verdict == "deny"
         if step is not None:
@@ -198,16 +184,16 @@ class RunRows:
                 rule=event.rule,
                 reason=event.reason or None,
                 text=event.text or None,
-                read=_json(event.read),
+                read=json_text(event.read),
             )
         )
 
     def _intercepted(self, record: Record, event: CallIntercepted) -> None:
-        if (step := self._steps.get(_whole(event.call))) is not None:
+        if (step := self._steps.get(whole(event.call))) is not None:
             step.intercepted = event.guard
 
     def _called(self, record: Record, event: ToolCalled) -> None:
-        number = _whole(event.call)
+        number = whole(event.call)
         step = self._steps.get(number)
         if step is None:  # a recording in which nobody decided it
             step = self._steps[number] = self._stepped(record)
@@ -218,13 +204,13 @@ class RunRows:
             run=self.run,
             run_id=self.run_id,
             call=number,
-            attempt=_whole(event.attempt),
+            attempt=whole(event.attempt),
             tool=event.tool,
             effect=event.effect,
-            arguments=_json(event.arguments),
+            arguments=json_text(event.arguments),
             digest=event.digest,
             key=event.key or None,
-            timeout_ms=None if event.timeout_ms is None else _whole(event.timeout_ms),
+            timeout_ms=None if event.timeout_ms is None else whole(event.timeout_ms),
             position=record.position,
             asked_at=self._at(record),
         )
@@ -232,17 +218,17 @@ class RunRows:
         self._attempts[number] = row
 
     def _observed(self, record: Record, event: ObservationReceived) -> None:
-        number = _whole(event.call)
+        number = whole(event.call)
         latency_ms = None
         if (row := self._attempts.get(number)) is not None:
             if row.asked_at is not None:
-                latency_ms = _between(row.asked_at, record.at)
+                latency_ms = between(row.asked_at, record.at)
             row.answer_position, row.answered_at, row.status = record.position, self._at(record), event.status
             row.media_type, row.source, row.latency_ms = event.media_type, event.source or None, latency_ms
-            row.size_bytes, row.cut_bytes = _whole(event.size_bytes), _whole(event.cut)
+            row.size_bytes, row.cut_bytes = whole(event.size_bytes), whole(event.cut)
         if (step := self._steps.get(number)) is not None:
             step.status, step.source = event.status, event.source or None
-            step.size_bytes, step.latency_ms = _whole(event.size_bytes), latency_ms
+            step.size_bytes, step.latency_ms = whole(event.size_bytes), latency_ms
 
     def _verified(self, record: Record, event: ObservationVerified) -> None:
         self._judged_observation(event.call, event.verifier, None)
@@ -251,9 +237,9 @@ class RunRows:
         self._judged_observation(event.call, event.verifier, event.reason)
 
     def _judged_observation(self, number: int, verifier: str, refusal: str | None) -> None:
-        if (row := self._attempts.get(_whole(number))) is not None:
+        if (row := self._attempts.get(whole(number))) is not None:
             row.verifier, row.verified, row.refusal = verifier, refusal is None, refusal
-        if (step := self._steps.get(_whole(number))) is not None:
+        if (step := self._steps.get(whole(number))) is not None:
             step.verified = refusal is None
 
     def _confirmed(self, record: Record, event: EffectConfirmed) -> None:
@@ -266,7 +252,7 @@ class RunRows:
         self._came_out(event.call, event.outcome)
 
     def _came_out(self, number: int, outcome: str) -> None:
-        if (row := self._attempts.get(_whole(number))) is not None:
+        if (row := self._attempts.get(whole(number))) is not None:
             row.outcome = outcome
 
     def _fact(self, record: Record, event: FactCommitted) -> None:
@@ -277,10 +263,10 @@ class RunRows:
                 position=record.position,
                 committed_at=self._at(record),
                 key=event.key,
-                value=_json(event.value),
+                value=json_text(event.value),
                 verifier=event.verifier,
-                evidence=tuple(map(_whole, event.evidence)),
-                supersedes=None if event.supersedes is None else _whole(event.supersedes),
+                evidence=tuple(map(whole, event.evidence)),
+                supersedes=None if event.supersedes is None else whole(event.supersedes),
             )
         )
 
@@ -293,10 +279,10 @@ class RunRows:
                 run_id=self.run_id,
                 note=record.position,
                 annotated_at=record.at,
-                position=None if event.position is None else _whole(event.position),
+                position=None if event.position is None else whole(event.position),
                 name=event.name,
-                value=_json(event.value),
-                value_number=_number(event.value),
+                value=json_text(event.value),
+                value_number=number_of(event.value),
                 value_text=event.value if isinstance(event.value, str) else None,
                 source=event.source,
             )
@@ -307,7 +293,7 @@ class RunRows:
         told = told if isinstance(told, dict) else {}
         run, call = told.get("run_id"), told.get("call")
         if isinstance(run, str):
-            self.of_run.parent, self.of_run.parent_call = run, _whole(call) or None if isinstance(call, int) else None
+            self.of_run.parent, self.of_run.parent_call = run, whole(call) or None if isinstance(call, int) else None
 
     def _at(self, record: Record) -> datetime | None:
         return None if type(record.event) is Quarantined else self._known(record.at)
@@ -335,7 +321,7 @@ class RunRows:
         return row
 
     def _describe(self, row: StepRow, tool: str, arguments: Json) -> None:
-        row.tool, row.arguments = tool, _json(arguments)
+        row.tool, row.arguments = tool, json_text(arguments)
         row.digest = digest({"tool": tool, "arguments": arguments})
         row.repeat = row.digest in self._proposed
         self._proposed.add(row.digest)
@@ -351,33 +337,6 @@ def rendered(
     for _, record in examined(run_id + NOTES, notes):
         rows.note(record)
     return rows.tables()
-
-
-def _payload(line: bytes) -> JsonText | None:
-    try:
-        return JsonText(bytes(_stored.decode(line).event).decode())
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def _whole(number: int) -> int:
-    """A number that the database has a place for."""
-    return number if -_WHOLE_MAX <= number <= _WHOLE_MAX else _WHOLE_MAX if number > 0 else -_WHOLE_MAX
-
-
-def _number(value: Json) -> float | None:
-    try:
-        return float(value) if isinstance(value, int | float) else None
-    except OverflowError:
-        return None
-
-
-def _json(value: Json) -> JsonText:
-    return JsonText(canonical(value).decode())
-
-
-def _between(started: datetime, ended: datetime) -> int:
-    return (ended - started) // _MILLISECOND
 
 
 _STEPS: dict[type, Callable[[RunRows, Record, Any], None]] = {

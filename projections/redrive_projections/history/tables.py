@@ -89,7 +89,10 @@ class RunRow(Row, kw_only=True):
     labels: Annotated[Labels, "The run's labels: labels['suite'] is one of them."] = msgspec.field(
         default_factory=lambda: labels_of({})
     )
-    arm: Annotated[str | None, "The label arm, by which runs of the same task are compared."] = None
+    arm: Annotated[
+        str | None,
+        "How it was driven: the label arm, else that of the contract; equal tasks are compared by it.",
+    ] = None
     parts: Annotated[Labels, "The digest of each part of the program: parts['policy'] is one."] = msgspec.field(
         default_factory=lambda: labels_of({})
     )
