@@ -29,7 +29,7 @@ class Talk:
 
     def __init__(self, log: EventLog, path: Path, run_id: str, *, reads: bool) -> None:
         self._log, self._path, self._run_id = log, path, run_id
-        self._stdin = _Lines(0) if reads else None
+        self._stdin = _Lines(sys.stdin.fileno()) if reads else None
         self._state, self._said, self._told = RunState(), "", 0
 
     async def go_on(self) -> None:

@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -177,6 +178,29 @@ def test_lines_of_stdin_are_what_a_person_says(chat: Path) -> None:
         ("user", ""),
     ]
     assert 'price(item="茶")  → ok' in done.stderr, "whoever takes over is shown what was tried"
+
+
+def test_what_is_said_is_shown_as_it_is_asked_for(
+    chat: Path, redrive: Redrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent's words, then a prompt; a line that comes in two pieces is one."""
+    ours, theirs = os.pipe()
+    with os.fdopen(ours) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        os.write(theirs, "help\n继续".encode()[:-1])
+
+        def finish() -> None:
+            until(lambda: asked(2))
+            os.write(theirs, "继续".encode()[-1:] + b"\nBye.\n")
+            os.close(theirs)
+
+        speaker = threading.Thread(target=finish)
+        speaker.start()
+        said = redrive(*command("agent", "--talk")[3:])
+        speaker.join()
+    assert (said.code, said.out) == (0, "x  finished\nIt was a pleasure.\n")
+    assert said.err.startswith("And “hi”?\n> run    x, handed over at event 20\nwhy    Which 茶?\n")
+    assert said.err.endswith("\n> And “继续”?\n> ")
 
 
 def test_a_file_can_be_what_is_said(chat: Path) -> None:
