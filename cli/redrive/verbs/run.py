@@ -15,7 +15,7 @@ from redrive.chosen import log_to_write
 from redrive.options import LOG, DurabilityOption, JsonOption, LogOption
 from redrive.talking import Talk
 from redrive.terminal import say, say_json
-from redrive_engine import Run, mint
+from redrive_engine import Run, lessons, mint
 from redrive_projections import one_line
 
 FINE = ("succeeded", "finished")
@@ -40,6 +40,9 @@ def run(
             help="Read what a person says from stdin, line by line; on a terminal that is so unless said otherwise.",
         ),
     ] = None,
+    learn: Annotated[
+        bool, typer.Option("--lessons", help="Begin with what earlier runs of this agent upon this goal have noted.")
+    ] = False,
     log: LogOption = LOG,
     durability: DurabilityOption = "always",
     as_json: JsonOption = False,
@@ -65,6 +68,7 @@ def run(
                 tenant=tenant,
                 log=target,
                 run_id=called,
+                lessons=lessons(target, loaded.name, goal) if learn else (),
                 model=real,
                 prices=prices or own_prices,
             )

@@ -85,7 +85,6 @@ def _head(state: RunState, reads: str, remarks: Sequence[AnnotationMade]) -> Ite
     yield "goal", started.goal
     yield "answer", (state.end.answer or "") if state.end else ""
     yield "partial", (state.end.partial or "") if state.end else ""
-    yield "partial", (state.end.partial or "") if state.end else ""
     for remark in remarks:
         yield remark.name, f"{canonical(remark.value).decode()} (says {remark.source})"
 
@@ -98,7 +97,6 @@ def _data(
         "run_id": state.run_id,
         "steps": state.steps,
         "answer": state.end.answer if state.end else None,
-        "partial": state.end.partial if state.end else None,
         "partial": state.end.partial if state.end else None,
         "remarks": [msgspec.to_builtins(remark) for remark in remarks],
         "timeline": [
