@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any
 
 from redrive_events import (
@@ -58,7 +57,7 @@ from redrive_events import (
 )
 from redrive_projections.state import Call, Fact, RunState
 from redrive_projections.transcript import Message, opening, planned, received
-from redrive_projections.watching import watch
+from redrive_projections.watching import WATCHED
 
 _HEARS = DRIVERS | ANSWERS
 _MICROSECOND = timedelta(microseconds=1)
@@ -99,11 +98,11 @@ def evolve(state: RunState, record: Record) -> RunState:
     state.now, state.position = record.at, record.position
     if state.end is not None:
         return state
-    if type(event) in _HEARS:
+    if (kind := type(event)) in _HEARS:
         state.hearing, state.unheard = state.unheard, []
         state.requests.pop(record.cause, None)
-    watch(state, event, record.position)
-    _STEPS[type(event)](state, event, record.position)
+    for step in _STEPS[kind]:
+        step(state, event, record.position)
     return state
 
 
@@ -172,16 +171,20 @@ def _model_asked(state: RunState, event: ModelAsked, position: int) -> None:
         state.failures = []
     state.requests[position] = event
     said = _said(state, {one for one in event.new if isinstance(one, int)})
-    new = (said.get(one, ()) if isinstance(one, int) else (Message(one.role, one.text, 0),) for one in event.new)
-    state.asked = [*state.asked[: event.kept], *chain.from_iterable(new)]
+    del state.asked[event.kept :]
+    for one in event.new:
+        if isinstance(one, int):
+            state.asked += reversed(said.get(one, ()))
+        else:
+            state.asked.append(Message(one.role, one.text, 0))
 
 
-def _said(state: RunState, positions: set[int]) -> dict[int, deque[Message]]:
-    """The messages that come from ``positions``: sought from the end, since what is new is what was said last."""
-    said: dict[int, deque[Message]] = {}
+def _said(state: RunState, positions: set[int]) -> dict[int, list[Message]]:
+    """The messages that come from ``positions``, the last first: what is new is what was said last."""
+    said: dict[int, list[Message]] = {}
     for message in reversed(state.messages):
         if message.of in positions:
-            said.setdefault(message.of, deque()).appendleft(message)
+            said.setdefault(message.of, []).append(message)
         elif len(said) == len(positions):
             break
     return said
@@ -357,7 +360,7 @@ def _settle(state: RunState) -> None:
     state.waiting = []
 
 
-_STEPS: dict[type, Callable[[RunState, Any, int], None]] = {
+_CHANGES: dict[type, Callable[[RunState, Any, int], None]] = {
     RunStarted: _started,
     MessageReceived: _message,
     CancelRequested: _cancel,
@@ -390,3 +393,5 @@ _STEPS: dict[type, Callable[[RunState, Any, int], None]] = {
     EffectConfirmed: _nothing,
     AnnotationMade: _nothing,
 }
+# What is watched is judged by the state before.
+_STEPS = {kind: (WATCHED[kind], step) if kind in WATCHED else (step,) for kind, step in _CHANGES.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from redrive_events import (
@@ -11,7 +11,6 @@ from redrive_events import (
     DecisionMade,
     EffectConfirmed,
     EffectReconciled,
-    Event,
     FactCommitted,
     Failure,
     FinishRefused,
@@ -36,20 +35,15 @@ from redrive_projections.watch import Made, Turn
 PEOPLE: Final = frozenset({"user", "operator"})
 
 
-def watch(state: RunState, event: Event, position: int) -> None:
-    """One event further; ``state`` does not hold it yet."""
-    if (step := _STEPS.get(type(event))) is not None:
-        step(state, event, position)
-
-
 def _failed(state: RunState, kind: Failure, position: int) -> None:
     state.watch.failures.setdefault(kind, []).append(position)
 
 
 def _went_well(state: RunState, *kinds: Failure) -> None:
-    for kind in kinds:
-        state.watch.failures.pop(kind, None)
-        state.watch.answered.pop(kind, None)
+    if state.watch.failures:  # seldom
+        for kind in kinds:
+            state.watch.failures.pop(kind, None)
+            state.watch.answered.pop(kind, None)
 
 
 def _started(state: RunState, event: RunStarted, position: int) -> None:
@@ -94,14 +88,13 @@ def _reply_refused(state: RunState, event: ReplyRefused, position: int) -> None:
 
 
 def _verdict(state: RunState, event: VerdictGiven, position: int) -> None:
-    if event.verdict == "deny" and event.rule in SLIPS:
+    if event.verdict == "allow":
+        _went_well(state, "arguments", "denied")
+    elif event.rule in SLIPS:
         _failed(state, "arguments", position)
-        return
-    _went_well(state, "arguments")
-    if event.verdict == "deny":
-        _failed(state, "denied", position)
     else:
-        _went_well(state, "denied")
+        _went_well(state, "arguments")
+        _failed(state, "denied", position)
 
 
 def _called(state: RunState, event: ToolCalled, position: int) -> None:
@@ -198,7 +191,8 @@ def _person_asked(state: RunState, event: PersonAsked, position: int) -> None:
     state.watch.escalating = None
 
 
-_STEPS: dict[type, Callable[[RunState, Any, int], None]] = {
+# Each takes a state that does not hold the event yet.
+WATCHED: Final[Mapping[type, Callable[[RunState, Any, int], None]]] = {
     RunStarted: _started,
     MessageReceived: _message,
     ModelAsked: _asked,
