@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
+
+from redrive_events import canonical
 
 
 def act(thought: str, tool: str, **given: Any) -> str:
     """A reply that asks for a tool."""
-    return f"Thought: {thought}\nAction: {tool}\nAction Input: {json.dumps(given, ensure_ascii=False)}"
+    arguments = ", ".join(f'"{name}": {canonical(value).decode()}' for name, value in given.items())
+    return f"Thought: {thought}\nAction: {tool}\nAction Input: {{{arguments}}}"
 
 
 def answer(thought: str, words: str) -> str:

@@ -16,6 +16,7 @@ from redrive.options import LOG, DurabilityOption, JsonOption, LogOption
 from redrive.talking import Talk
 from redrive.terminal import say, say_json
 from redrive_engine import Run, lessons, mint
+from redrive_events import Json
 from redrive_projections import one_line
 
 FINE = ("succeeded", "finished")
@@ -79,17 +80,22 @@ def run(
         except Exception as error:
             error.add_note(on_with(called))  # shown below the traceback of what the agent's own code raised
             raise
+    _told(done, as_json=as_json)
+    return 0 if done.status in FINE else 1
+
+
+def _told(done: Run, *, as_json: bool) -> None:
+    """How the run ended: its answer, or why there is none and what there was by then."""
     if as_json:
         facts = {key: fact.value for key, fact in done.facts.items()}
-        answer, partial = done.answer, done.partial
-        said = {"run_id": called, "status": done.status, "answer": answer, "partial": partial, "facts": facts}
-        say_json(said)
-    else:
-        end = done.state.end
-        words = done.answer if done.answer is not None else (end.reason if end else "")
-        words += f"\nSo far: {done.partial}" if done.partial else ""
-        say(f"{called}  {done.status}", *(one_line(line, LINE_CHARS_MAX) for line in words.splitlines()), whole=True)
-    return 0 if done.status in FINE else 1
+        said: dict[str, Json] = {"run_id": done.run_id, "status": done.status, "answer": done.answer}
+        say_json(said | {"partial": done.partial, "facts": facts})
+        return
+    end = done.state.end
+    words = done.answer if done.answer is not None else (end.reason if end else "")
+    words += f"\nSo far: {done.partial}" if done.partial else ""
+    lines = (one_line(line, LINE_CHARS_MAX) for line in words.splitlines())
+    say(f"{done.run_id}  {done.status}", *lines, whole=True)
 
 
 async def _talking(running: Awaitable[Run], talk: Talk) -> Run:
