@@ -120,8 +120,11 @@ def is_canonical(record: Record, line: bytes) -> bool:
 
 
 def time_of(line: bytes) -> str:
-    """The time of a canonical line, as it is spelled: 26 characters, which compare as the times do."""
-    return line[_TIME].decode("ascii")
+    """The time of a canonical line, as it is spelled: 26 characters, which compare as the times do.
+
+    Of a line that is none, whatever stands there.
+    """
+    return line[_TIME].decode("latin-1")
 
 
 def mended(value: Json) -> Json:

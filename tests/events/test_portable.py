@@ -343,6 +343,16 @@ def test_an_event_that_is_not_known_is_loaded_and_told_when_it_is_read(path: Pat
         list(portable.batches())
 
 
+def test_a_record_without_a_time_is_loaded_as_one_that_cannot_be_read(path: Path) -> None:
+    """Also where something else stands in its place, which is no text."""
+    path.write_bytes(sealed('{"İİİİ":0,"left":0,"position":1,"run_id":"run"}'.encode()))
+    log, _ = load_portable(path)
+    (read,) = log.read("run")
+    assert isinstance(read.event, Quarantined)
+    with pytest.raises(UnknownEvent, match="run run: position 1"):
+        list(Portable(path).batches())
+
+
 def test_a_run_whose_time_falls_is_not_imported(path: Path) -> None:
     """Digests that fit say who wrote a file, not that it is one that a log could have held."""
     path.write_bytes(sealed(encode(record("run", 1, after_s=5)), encode(record("run", 2, after_s=1))))

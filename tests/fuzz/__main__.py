@@ -82,8 +82,8 @@ def _guided(name: str, seed: int, many: int) -> None:
         for number, data in enumerate(seeds):
             (Path(folder) / str(number)).write_bytes(data)
         limits = [f"-runs={many}", f"-seed={seed}", f"-max_len={SIZE_MAX}", f"-timeout={HANG_S}"]
-        quiet = ["-print_final_stats=1", f"-rss_limit_mb={MEMORY_MIB_MAX}"]
-        atheris.Setup([sys.argv[0], *limits, *quiet, folder], targets.TARGETS[name], custom_mutator=mutated)
+        limits += [f"-rss_limit_mb={MEMORY_MIB_MAX}", f"-artifact_prefix={folder}-"]
+        atheris.Setup([sys.argv[0], *limits, folder], targets.TARGETS[name], custom_mutator=mutated)
         atheris.Fuzz()
 
 
