@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
+import anyio
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import redrive as rd
 from notes_analyst import GOAL, agent, make_agent, variants
 from notes_analyst.world import FOLDER
-from redrive_events import Batch, FinishRefused, ObservationReceived, PlanDrawn, Record, ToolCalled
-from redrive_projections import timeline
+from redrive_events import (
+    FinishRefused,
+    ModelAsked,
+    ModelReplied,
+    ObservationReceived,
+    PersonAsked,
+    PlanDrawn,
+    RecoveryChosen,
+    StopDecided,
+    ToolCalled,
+)
 from redrive_projections.history import ask
 from redrive_replays import recording_of
+from trajectories import cuts, found, told
 
 Make: TypeAlias = Callable[[], rd.Agent]
-Kind = TypeVar("Kind")
 
 ANSWER = "3 notes: a.txt 812 characters, b.txt 1934 characters, 备忘.txt 455 characters. The longest is b.txt."
 FACTS = {
@@ -51,11 +61,6 @@ def run_of(asked: rd.Agent, *, log: rd.MemoryLog | rd.SqliteLog | None = None, r
     """A run of the scenario in surroundings that never differ."""
     log = log or rd.MemoryLog()
     return asked.run(GOAL, log=log, run_id=run_id, surroundings=rd.Surroundings.fixed(), patience=QUICK)
-
-
-def found(run: rd.Run, kind: type[Kind]) -> list[Kind]:
-    """The run's events of one kind."""
-    return [record.event for record in run.records() if isinstance(record.event, kind)]
 
 
 @pytest.mark.parametrize(
@@ -161,26 +166,65 @@ def test_a_run_cut_at_any_append_ends_as_it_would_have(make: Make) -> None:
         assert {rd.replay(recording_of(cut, head.run_id), agent=make()).outcome for head in cut.runs()} == {"same"}
 
 
-def cuts(log: rd.MemoryLog) -> Iterator[rd.MemoryLog]:
-    """The log as it was after each of its appends, in the order over all runs."""
-    appends: list[list[Record]] = []
-    for _, record in log.read_all():
-        if not appends or appends[-1][-1].left == 0:
-            appends.append([])
-        appends[-1].append(record)
-    for count in range(1, len(appends)):
-        cut = rd.MemoryLog()
-        cut.append_all(Batch(one[0].run_id, one, one[0].position - 1) for one in appends[:count])
-        yield cut
-
-
 @pytest.mark.parametrize("make", [make_agent, variants.planned, variants.stubborn], ids=lambda make: make.__name__)
 def test_the_trajectory(make: Make, snapshot: SnapshotAssertion) -> None:
     """As people read it, run by run."""
     log = rd.MemoryLog()
     run_of(make(), log=log)
-    lines = []
-    for head in log.runs():
-        lines.append(f"# {head.run_id}")
-        lines += [f"{'  ' * one.level}{one.word}: {one.text}" for one in timeline(log.read(head.run_id))]
-    assert "\n".join(lines) == snapshot
+    assert told(log) == snapshot
+
+
+def test_every_layer_is_tried_before_a_person_is_asked() -> None:
+    """Two errors are corrected, two more taken another way, two by a stronger model; then a person knows the names."""
+    log = rd.MemoryLog()
+    run = anyio.run(with_a_person, log, variants.climbing())
+    rungs = [(one.rung, one.model) for one in found(run, RecoveryChosen)]
+    assert rungs == [("another_way", ""), ("stronger_model", "analyst-large"), ("escalate", "")]
+    assert [one.model for one in found(run, ModelAsked)] == [""] * 4 + ["analyst-large"] * 8
+    (asked,) = found(run, PersonAsked)
+    assert asked.handover is not None
+    assert (asked.handover.asked, asked.handover.open) == (GOAL, ("counts", "longest", "notes"))
+    assert [one.outcome for one in asked.handover.tried] == ["error"] * 6
+    assert (run.status, run.answer) == ("succeeded", ANSWER)
+    assert rd.replay(run, agent=variants.climbing()).same
+
+
+def test_nobody_answers() -> None:
+    """The run ends with what a person needs to take over."""
+    run = variants.climbing(person_waits="10ms").run(GOAL, log=rd.MemoryLog(), patience=QUICK)
+    stop = found(run, StopDecided)[0]
+    assert (run.status, stop.reason) == ("escalated", "no word from the operator in time")
+    assert stop.handover is not None
+    assert len(stop.handover.tried) == 6
+
+
+async def with_a_person(log: rd.MemoryLog, asked: rd.Agent) -> rd.Run:
+    """A run, and a person who answers once they are asked."""
+
+    async def answer() -> None:
+        while not any(isinstance(record.event, PersonAsked) for record in log.read("run")):
+            await anyio.sleep(0.01)
+        at = list(log.read("run"))[-1].at
+        rd.say(log, "run", "The notes are a.txt, b.txt and 备忘.txt.", at=at, actor="operator")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(answer)
+        with anyio.fail_after(30):
+            return await asked.arun(GOAL, log=log, run_id="run", patience=QUICK)
+
+
+def test_turns_that_brought_no_new_fact_are_listed() -> None:
+    """More than three in a row are stagnation; the stop says which they were."""
+    run = run_of(variants.circling())
+    (stop,) = found(run, StopDecided)
+    asked = [record.position for record in run.records() if isinstance(record.event, ModelReplied)]
+    assert (stop.reason, stop.window) == ("stagnation", tuple(asked[1:]))
+
+
+@pytest.mark.parametrize("make", [variants.stripped, variants.offline], ids=lambda make: make.__name__)
+def test_without_tools_or_network_a_run_ends_with_a_known_reason(make: Make) -> None:
+    """In bounded time, since each of its limits counts."""
+    run = run_of(make())
+    assert run.status in {"exhausted", "failed"}
+    assert run.state.end is not None
+    assert run.state.end.reason in {"steps", "model: unavailable"}
