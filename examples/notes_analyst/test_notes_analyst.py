@@ -210,7 +210,8 @@ async def with_a_person(log: rd.MemoryLog, asked: rd.Agent) -> rd.Run:
     async with anyio.create_task_group() as group:
         group.start_soon(answer)
         with anyio.fail_after(30):
-            return await asked.arun(GOAL, log=log, run_id="run", patience=QUICK)
+            run = await asked.arun(GOAL, log=log, run_id="run", patience=QUICK)
+    return run
 
 
 def test_turns_that_brought_no_new_fact_are_listed() -> None:

@@ -240,7 +240,8 @@ def test_a_cancelled_parent_ends_behind_its_child() -> None:
     async def cancelled() -> Run:
         async with anyio.create_task_group() as group:
             group.start_soon(cancel_when, asked, log)
-            return await agent.arun("Fill the shelf", log=log, run_id="run", patience=QUICK)
+            run = await agent.arun("Fill the shelf", log=log, run_id="run", patience=QUICK)
+        return run
 
     run = anyio.run(cancelled)
     child = [record.event for record in log.read("run/1")]
