@@ -31,9 +31,11 @@ _REST = _TIME.stop + len('Z",')
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all times are spelled in UTC
 _MICROSECOND = timedelta(microseconds=1)
 
+# What is kept as it is begins like this.
+OPEN = b"{"[0]
 # Content that is kept elsewhere; what has references begins with a space, so nothing else is ever taken for one.
 _REFERENCE = re.compile(rb'\{"\$blob":([0-9]+)\}')
-_OPEN, _CLOSE, _REFERS = b"{"[0], b"}"[0], b" "
+_CLOSE, _REFERS = b"}"[0], b" "
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 # What is raised by what is damaged: content that is not there, a frame that is none, a time that never was.
@@ -93,14 +95,14 @@ def unpacked(run_id: str, kept: Iterable[tuple[int, int | None, bytes]], find: F
                 if at_us != last_us:
                     head, last_us = _head_of(at_us), at_us
                 told = spelled(rest, find)
-                if told[0] == _OPEN and told[-1] == _CLOSE:  # they are put on again, so that nobody else would see
+                if told[0] == OPEN and told[-1] == _CLOSE:  # they are put on again, so that nobody else would see
                     line = b'%b%b,"position":%d%b' % (head, told[1:-1], position, end)
         yield line
 
 
 def spelled(rest: bytes, find: Find) -> bytes:
     """The rest of a line, unpacked and whole. Raises: what is in ``DAMAGED``, if it is that."""
-    if rest[0] == _OPEN:
+    if rest[0] == OPEN:
         return rest
     told = inflated(rest)
     if not told.startswith(_REFERS):

@@ -11,7 +11,7 @@ import msgspec
 from redrive_events.codec import UNREADABLE, decode
 from redrive_events.kinds import Event
 from redrive_events.record import Record
-from redrive_events.stores.packing import DAMAGED, Find, spelled, unpacked
+from redrive_events.stores.packing import DAMAGED, OPEN, Find, spelled, unpacked
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -45,7 +45,7 @@ def _plain(run_id: str, kept: Sequence[tuple[int, int | None, bytes]], find: Fin
             continue
         if at_us != last_us:
             at, last_us = _EPOCH + at_us * _MICROSECOND, at_us
-        told = _read(spelled(rest, find))
+        told = _read(rest if rest[0] == OPEN else spelled(rest, find))
         records.append(
             Record(run_id=run_id, position=position, at=at, cause=told.cause, left=told.left, event=told.event)
         )
