@@ -238,10 +238,11 @@ def test_a_cancelled_parent_ends_behind_its_child() -> None:
     agent.model = Slow()
 
     async def cancelled() -> Run:
+        came: list[Run] = []
         async with anyio.create_task_group() as group:
             group.start_soon(cancel_when, asked, log)
-            run = await agent.arun("Fill the shelf", log=log, run_id="run", patience=QUICK)
-        return run
+            came.append(await agent.arun("Fill the shelf", log=log, run_id="run", patience=QUICK))
+        return came[0]
 
     run = anyio.run(cancelled)
     child = [record.event for record in log.read("run/1")]
