@@ -101,10 +101,11 @@ class Holding(_Data, frozen=True):
         else:
             log.hold(self.run_id, self.worker, ttl_s=self.ttl_s)
 
-    @property
-    def outcome(self) -> Standing:
-        """Who holds the lease then, and until when."""
-        return NOBODY if self.ttl_s is None else Standing(self.worker, round(self.now_s + self.ttl_s, 3))
+    def after(self, before: Standing) -> Standing:
+        """Who holds the lease when it is done; only the holder can give it back."""
+        if self.ttl_s is not None:
+            return Standing(self.worker, round(self.now_s + self.ttl_s, 3))
+        return NOBODY if before.worker == self.worker else before
 
 
 class Standing(NamedTuple):
@@ -158,7 +159,8 @@ class Truth:
         self.accepted: dict[tuple[str, int], bytes] = {}
         self.orders: list[list[tuple[str, int]]] = []
         self.doubtful: list[Writing] = []
-        self.leases: dict[str, set[Standing]] = {}
+        self.leases: dict[str, frozenset[Standing]] = {}
+        self._untried: frozenset[Standing] = frozenset()
         for journal in journals:
             self.orders.append([])
             last: Entry | None = None
@@ -177,9 +179,9 @@ class Truth:
             self.accepted |= lines
 
     def _held(self, entry: Entry, act: Holding) -> None:
-        standing = self.leases.setdefault(act.run_id, {NOBODY})
-        if isinstance(entry, Done):
-            standing.clear()
-        standing.add(act.outcome)
-        if isinstance(entry, Refused):
-            standing.discard(act.outcome)
+        before = self.leases.get(act.run_id, frozenset([NOBODY]))
+        after = frozenset(map(act.after, before))
+        if isinstance(entry, Tried):
+            self._untried, self.leases[act.run_id] = before, before | after
+        else:
+            self.leases[act.run_id] = after if isinstance(entry, Done) else self._untried

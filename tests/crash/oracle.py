@@ -135,7 +135,7 @@ def _leases(log: EventLog, truth: Truth, clock: Clock) -> None:
         lease = log.holder(run_id)
         found = Standing(lease.worker, round((lease.until - BEGIN).total_seconds(), 3)) if lease else NOBODY
         if found not in {one if one.until_s > clock.seconds else NOBODY for one in standing}:
-            raise PromiseBroken(f"the lease of run {run_id} is {found}, not one of {standing}")
+            raise PromiseBroken(f"the lease of run {run_id} is {found}, not one of {sorted(standing)}")
 
 
 def _goes_on(log: EventLog, truth: Truth, found: Found) -> dict[str, int]:
