@@ -9,8 +9,8 @@ from tests.crash import effects, kills, power
 from tests.crash.count import Count
 
 STORIES: dict[str, tuple[int, Callable[[str], Count]]] = {
-    "kills": (88, kills.story),
-    "power": (72, power.story),
+    "kills": (76, kills.story),
+    "power": (56, power.story),
     "lazy": (12, power.lazy_story),
     "effects": (12, effects.story),
 }
