@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 import resource
 import signal
 import subprocess
@@ -20,6 +21,8 @@ from tests.fuzz.mutations import SIZE_MAX, inputs
 INPUTS = 1_200_000
 # Those that read a file have fewer inputs, since each takes as long as ten of the others.
 SHARES = {"record": 0.23, "json": 0.23, "arguments": 0.23, "store": 0.23, "portable": 0.04, "heads": 0.04}
+# Memory, where there is some.
+FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 HANG_S, MEMORY_MIB_MAX = 10, 2_048
 
 
@@ -41,12 +44,16 @@ def main() -> int:
         total += share
         arguments = ["--seed", str(chosen.seed), "--inputs", str(share), "--target", name]
         command = [sys.executable, "-m", "tests.fuzz", *arguments, *(["--plain"] if chosen.plain else [])]
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+        with tempfile.TemporaryDirectory(prefix="fuzz-", dir=FOLDER) as folder:  # libfuzzer leaves all as it is
+            surroundings = os.environ | {"TMPDIR": folder}
+            done = subprocess.run(
+                command, env=surroundings, stderr=subprocess.PIPE, text=True, errors="replace", check=False
+            )
         print(f"{name}: {share:,} inputs in {time.monotonic() - started:.0f} s", flush=True)
         if done.returncode:
             failed.append(name)
             print(f"{done.stderr[-4_000:]}\n{name} failed; again: {' '.join(command[1:])}", flush=True)
-    how = "guided by coverage" if guided else "without a guide, since atheris is not there"
+    how = "guided by coverage" if guided else "without a guide"
     print(f"{total:,} inputs, {how}, in {time.monotonic() - began:.0f} s: {len(failed)} targets failed")
     return 1 if failed else 0
 
@@ -55,6 +62,7 @@ def _plain(name: str, seed: int, many: int) -> None:
     """Mutations of the seeds, and no idea which of them led anywhere new."""
     targets = importlib.import_module("tests.fuzz.targets")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MIB_MAX << 20, MEMORY_MIB_MAX << 20))
+    signal.signal(signal.SIGALRM, _hang)
     target = targets.TARGETS[name]
     for data in islice(inputs(targets.seeds(name), Random(f"{seed}:{name}")), many):
         signal.alarm(HANG_S)
@@ -63,6 +71,10 @@ def _plain(name: str, seed: int, many: int) -> None:
         except BaseException:
             sys.stderr.write(f"input: {data!r}\n")
             raise
+
+
+def _hang(*_: object) -> None:
+    raise TimeoutError(f"not done in {HANG_S} s")
 
 
 def _guided(name: str, seed: int, many: int) -> None:

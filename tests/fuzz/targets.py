@@ -41,8 +41,6 @@ _RUN_ID = re.compile(rb'"run_id":"([^"]*)"}}$')
 Target = Callable[[bytes], None]
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
-# Memory, where there is some.
-FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 
 
 def record(data: bytes) -> None:
@@ -193,7 +191,7 @@ def _file(data: bytes) -> Path:
 
 @cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="fuzz-", dir=FOLDER)
+    return tempfile.TemporaryDirectory(prefix="fuzz-")
 
 
 def _path(name: str) -> Path:
