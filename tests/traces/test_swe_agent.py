@@ -108,6 +108,47 @@ def test_each_attempt_at_a_task_is_a_run(chosen: bool) -> None:
     assert remarks(log, first, "chosen.model_stats") == []
 
 
+def _step(action: str, observation: str, **more: Any) -> dict[str, Any]:
+    return {"action": action, "observation": observation, "response": f"So.\n{action}", "thought": "So.", **more}
+
+
+@pytest.mark.parametrize("history", [{}, {"history": None}, {"history": []}])
+def test_steps_alone_are_only_to_look_at(history: dict[str, Any]) -> None:
+    """Replies and what came of them are there, what the model was asked with is not."""
+    steps = [_step("ls", "rake", execution_time=0.5), _step("submit", "diff")]
+    log = MemoryLog()
+    value = {"trajectory": steps, "info": {"exit_status": "submitted"}, **history}
+    report = import_bytes(json.dumps(value).encode(), "steps.traj", log)
+    (run,) = report.runs
+    assert (report.format, report.grades, report.calls) == ("swe-agent", {"view-only": 1}, 0)
+    assert report.missing["what the model was asked with (only the steps were kept)"] == 1
+    assert remarks(log, run, "exit_status") == ["submitted"]
+    assert [one["step"]["execution_time"] for one in remarks(log, run, "extras")[:1]] == [0.5]
+    spoken = (("assistant", "response"), ("tool", "observation"))
+    said = [{"role": role, "content": step[key]} for step in steps for role, key in spoken]
+    assert check(list(log.read(run)), said) == 2
+
+
+@pytest.mark.parametrize("name", ["query", "messages"])
+def test_steps_with_their_requests_tell_the_whole_history(name: str) -> None:
+    """Each request goes on from the one before; what was said in between is in the next."""
+    history = [
+        {"role": "system", "content": "A shed."},
+        {"role": "user", "content": "Mend the rake."},
+        {"role": "assistant", "content": "So.\nls"},
+        {"role": "user", "content": "rake\n(cwd: /shed)"},
+        {"role": "assistant", "content": "So.\nsubmit"},
+        {"role": "user", "content": "diff"},
+    ]
+    steps = [_step("ls", "rake", **{name: history[:2]}), _step("submit", "diff", **{name: history[:4]})]
+    log = MemoryLog()
+    report = import_bytes(json.dumps({"trajectory": steps}).encode(), "steps.traj", log)
+    assert report.grades == {"full": 1}
+    assert check(list(log.read(report.runs[0])), history) == 2
+    steps[1][name] = history[:1]
+    assert import_bytes(json.dumps({"trajectory": steps}).encode(), "torn.traj", log).grades == {"view-only": 1}
+
+
 def test_rows_of_a_data_set_are_trajectories() -> None:
     """Their turns have the words in a field of their own, and the model is the AI."""
     turns: list[dict[str, Any]] = [

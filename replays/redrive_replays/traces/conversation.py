@@ -92,7 +92,7 @@ def _opened(trace: Trace, said: Sequence[Said]) -> int:
         trace.remark(first, 0)
         return after + 1
     greeted = next((index for index, one in enumerate(said[after:], after) if not one.replied or one.calls), None)
-    if greeted is not None and greeted > after and said[greeted].role == "user":
+    if greeted is not None and greeted > after and said[greeted].role == "user" and not said[greeted].by:
         # A greeting that nobody asked for: the model was not asked before a user spoke.
         for one in said[after:greeted]:
             _Telling(trace).message(one)

@@ -61,7 +61,9 @@ IMPORTERS: Final = (
         mini_swe_agent.detect_predictions,
         mini_swe_agent.refuse_predictions,
     ),
-    Importer("swe-agent", "SWE-agent trajectories (.traj, or the history alone)", swe_agent.detect, swe_agent.read),
+    Importer(
+        "swe-agent", "SWE-agent trajectories (.traj, the history or the steps alone)", swe_agent.detect, swe_agent.read
+    ),
     *(Importer(row.name, row.reads, row.detect, row.read) for row in otel.importers()),
     Importer("adk-eval-set", otel.EVAL_SET, otel.detect_eval_set, otel.refuse_eval_set),
     Importer("codex", "Codex sessions (old, new, and what codex exec prints)", codex.detect, codex.read),

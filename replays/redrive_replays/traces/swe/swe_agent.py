@@ -11,16 +11,17 @@ from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
 from redrive_replays.traces.lines import LOOKED_AT
 from redrive_replays.traces.material import Diagnostic, Material
+from redrive_replays.traces.swe.steps import OBSERVED, REQUESTS, are_steps, request_of, retold
 from redrive_replays.traces.trace import ASSISTANT, Remark, Said, Trace
 
 NO_CALLS: Final = "calls as calls (actions stand in the replies' text, what came of them in the user's words)"
 NO_HISTORY: Final = "the conversation (it broke off before the first message)"
+STEPS_ONLY: Final = "what the model was asked with (only the steps were kept)"
 NO_STEPS: Final = "how it ended and what it cost (only the history was kept)"
 UNPLACED: Final = "the reply of a step (the history has none; the step stands beside the run)"
 SHORTENED: Final = "how the history was shortened for the model (its own requests stand in the steps)"
 SEVERAL: Final = "which agent said what (several share the history)"
 _MARKS: Final = frozenset({"agent", "message_type", "action", "tags", "is_demo"})
-_REQUESTS: Final = ("query", "messages")
 _AI: Final = "ai"
 _ELIDED: Final = "Old environment output: ("
 
@@ -95,7 +96,16 @@ def trace_of(value: Mapping[str, Json], entry: int = 0) -> Trace:
         BadInput: a message is not what it should be.
     """
     trace = Trace(entry=entry, missing={NO_TIMES: 1, NO_ERROR_FLAG: 1})
-    said = list(_said(value["history"]))
+    steps = value.get("trajectory")
+    history, whole = _list(value.get("history")), True
+    if not history and are_steps(steps):
+        history, whole = retold(_list(steps))
+    said = list(_said(history))
+    if not whole:
+        trace.grade = "view-only"
+        trace.lacks(STEPS_ONLY)
+        for one in said:
+            one.by = "tool" if one.extras.get("message_type") == OBSERVED else ""
     if not said:
         trace.grade = "view-only"
         trace.lacks(NO_HISTORY)
@@ -105,7 +115,6 @@ def trace_of(value: Mapping[str, Json], entry: int = 0) -> Trace:
         trace.lacks(SEVERAL)
     info = _dict(value.get("info"))
     trace.remarks += (Remark(key, one) for key, one in info.items() if one is not None)
-    steps = value.get("trajectory")
     if isinstance(steps, list):
         _place(trace, said, steps)
     else:
@@ -169,7 +178,7 @@ def _put(reply: Said, step: Mapping[str, Json], answers: Sequence[Said]) -> None
 
 def _unasked(step: Mapping[str, Json]) -> dict[str, Json]:
     """A step without its request, which repeats all that was said before; the state as data."""
-    kept = {key: one for key, one in step.items() if key not in _REQUESTS}
+    kept = {key: one for key, one in step.items() if key not in REQUESTS}
     if isinstance(state := kept.get("state"), str):
         kept["state"] = _parsed(state)
     return kept
@@ -177,8 +186,7 @@ def _unasked(step: Mapping[str, Json]) -> dict[str, Json]:
 
 def _is_shortened(step: Mapping[str, Json]) -> bool:
     """Whether observations were elided from what the model was asked with."""
-    asked = next((step[key] for key in _REQUESTS if isinstance(step.get(key), list)), ())
-    return any(_ELIDED in str(_dict(one).get("content"))[:80] for one in asked)
+    return any(_ELIDED in str(_dict(one).get("content"))[:80] for one in request_of(step))
 
 
 def _config(config: Json) -> Json:
@@ -203,15 +211,22 @@ def _model(config: Mapping[str, Json]) -> tuple[str, dict[str, object]]:
 def _is_trajectory(value: Json) -> bool:
     if not isinstance(value, dict):
         return False
-    if _is_row(value):
-        return True
     if attempts := _attempts(value):
         return any(_is_trajectory(one) for one in attempts)
-    if not isinstance(history := value.get("history"), list):
+    return _is_row(value) or _has_history(value) or (not value.get("history") and are_steps(value.get("trajectory")))
+
+
+def _has_history(value: Mapping[str, Json]) -> bool:
+    history = value.get("history")
+    if not isinstance(history, list):
         return False
     if isinstance(value.get("trajectory"), list) and ("info" in value or "environment" in value):
         return True
     return bool(history) and all(isinstance(one, dict) and "role" in one and _MARKS & one.keys() for one in history)
+
+
+def _list(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list) else ()
 
 
 def _dict(value: Json) -> Mapping[str, Json]:
