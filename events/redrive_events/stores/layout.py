@@ -23,8 +23,8 @@ SCHEMA = (
         digest BLOB NOT NULL,
         at_us INTEGER,
         line BLOB NOT NULL,
-        run INTEGER NOT NULL AS (id >> 32) VIRTUAL,
-        position INTEGER NOT NULL AS (id & 0xFFFFFFFF) VIRTUAL
+        run INTEGER AS (id >> 32) VIRTUAL,
+        position INTEGER AS (id & 0xFFFFFFFF) VIRTUAL
     )""",
     """CREATE TABLE appends (
         last_offset INTEGER PRIMARY KEY,

@@ -11,8 +11,9 @@ from redrive_events.stores.packing import packed, unpacked
 from redrive_events.stores.sealing import UNBEGUN, Sealed, Tip, sealed
 
 COLUMNS = 4
+# Most of the time of a row is the statement's own, so many rows share one.
 ROWS = 64
-BUFFER = 32 * ROWS * COLUMNS
+MANY = ROWS * COLUMNS
 
 BEHIND = """
     FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
@@ -59,12 +60,15 @@ class Pending:
         self._tips[run_id] = run, new.tip
         self._grown.add(run_id)
         self._gather(run << 32, run_id.encode(), new)
-        if len(self._values) >= BUFFER:
-            self._write_events()
+        self._write_events()
 
     def flush(self) -> None:
         """Write what is left, and the heads of all runs that have grown."""
         self._write_events()
+        values = self._values
+        self.db.executemany(_INSERT, [values[row : row + COLUMNS] for row in range(0, len(values), COLUMNS)])
+        values.clear()
+        self._write_appends()
         self.db.executemany(_GROW, [(self._tips[run_id][0], run_id, *self._tips[run_id][1]) for run_id in self._grown])
         self._grown.clear()
 
@@ -86,15 +90,16 @@ class Pending:
         self._appends.append((self._offset, last, count))
 
     def _write_events(self) -> None:
-        # Most of the time of a row is the statement's own, so many rows share one.
-        values, many = self._values, ROWS * COLUMNS
-        odd = len(values) % many
-        for start in range(0, odd, COLUMNS):
-            self.db.execute(_INSERT, values[start : start + COLUMNS])
-        for start in range(odd, len(values), many):
-            self.db.execute(_INSERT_ROWS, values[start : start + many])
+        """The rows that fill a statement; the others wait for more."""
+        values, whole = self._values, len(self._values) // MANY * MANY
+        for first in range(0, whole, MANY):
+            self.db.execute(_INSERT_ROWS, values[first : first + MANY])
+        del values[:whole]
+        if len(self._appends) >= ROWS:
+            self._write_appends()
+
+    def _write_appends(self) -> None:
         self.db.executemany("INSERT INTO appends VALUES (?, ?, ?)", self._appends)
-        self._values.clear()
         self._appends.clear()
 
     def _stored(self, run_id: str, after: int, count: int) -> list[bytes]:
