@@ -215,7 +215,7 @@ class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
 class DecisionMade(_Event, frozen=True, tag="decision_made"):
     """The reply was read as a decision. The answer of a ``finish`` is the reply's text where ``answer`` is empty.
 
-    ``dropped`` names what the reply said behind its decision, which nobody acted on. An ``unable`` finish says that it
+    ``dropped`` names what else the reply said, which nobody acted on. An ``unable`` finish says that it
     cannot be done; ``calls`` of anything but a ``call`` is the one call by which the model said so. With a ``step`` it
     is no reply's decision but that step of the plan or workflow.
     """

@@ -73,6 +73,11 @@ def test_one_action_in_many_spellings(text: str) -> None:
             id="the first action counts, an own observation is dropped",
         ),
         pytest.param(
+            "Thought: hm\nObservation: sunny\nAction: a\nAction Input: {}\nObservation: rain",
+            Decision("call", "hm", (Proposal("a", arguments={}),), dropped=("observation",)),
+            id="an own observation is dropped in front of the action too",
+        ),
+        pytest.param(
             "Final Answer: done\nAction: a\nAction Input: {}",
             Decision("finish", "", answer="done", dropped=("action", "input")),
             id="an answer in front of an action counts",

@@ -63,7 +63,7 @@ class _Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReActText:
-    """The first action or final word counts; what comes behind it is dropped, and the decision says so.
+    """The first action or final word counts; what comes behind it is dropped, as is any observation, and it is said so.
 
     ``Unable:`` and ``Escalate:`` are final words too, where the contract grants them.
     """
@@ -77,14 +77,16 @@ class ReActText:
         if place is None:
             return Unreadable("neither an action nor a final answer", f"No action and no final answer. {_HINT}")
         summary = summary_of(" ".join(one.text.strip("`*") for one in sections[:place] if one.label == "thought"))
+        made_up = [one for one in sections[:place] if one.label == "observation"]
         if sections[place].label == "action":
-            return _action(sections[place:], summary)
+            return _action(sections[place:], summary, made_up)
         if not (answer := _unwrapped(sections[place].text)):
             return Unreadable("an answer without words", f"The final answer is empty. {_HINT}")
-        return Decision(_ENDS[sections[place].label], summary, answer=answer, dropped=_dropped(sections[place + 1 :]))
+        dropped = _dropped([*made_up, *sections[place + 1 :]])
+        return Decision(_ENDS[sections[place].label], summary, answer=answer, dropped=dropped)
 
 
-def _action(sections: list[_Section], summary: str) -> Decision | Unreadable:
+def _action(sections: list[_Section], summary: str, made_up: list[_Section]) -> Decision | Unreadable:
     name, *inline = _INLINE.split(sections[0].text, maxsplit=1)
     tool = name.strip().partition("\n")[0].strip("*_` \t\r")
     if not tool:
@@ -94,8 +96,8 @@ def _action(sections: list[_Section], summary: str) -> Decision | Unreadable:
         arguments = _object(*(inline or behind or [""]))
     except BadInput as error:
         return Unreadable(error.problem, f"The action input is {error.problem}. {_HINT}")
-    rest = sections[1 + len(behind) :]
-    return Decision("call", summary, (Proposal(tool, arguments=arguments),), dropped=_dropped(rest))
+    dropped = _dropped([*made_up, *sections[1 + len(behind) :]])
+    return Decision("call", summary, (Proposal(tool, arguments=arguments),), dropped=dropped)
 
 
 def _sections(text: str) -> Iterator[_Section]:
@@ -110,7 +112,7 @@ def _sections(text: str) -> Iterator[_Section]:
 
 
 def _dropped(sections: list[_Section]) -> tuple[str, ...]:
-    """What a reply said behind its decision, by its labels: a second action, an observation it made up."""
+    """What nobody acts on, by its labels: what a reply said behind its decision, and observations it made up."""
     return tuple(dict.fromkeys(one.label for one in sections if one.label != "thought"))
 
 
