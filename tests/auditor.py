@@ -320,6 +320,7 @@ class Transcript:
         self.opening: list[Words] = []
         self.said: list[Words] = []
         self.late: list[Words] = []
+        self.unanswered: list[Words] = []
         self.turn: dict[int, Words | None] = {}
         self.labels: dict[int, str | None] = {}
         self.reply: Content = ""
@@ -350,7 +351,7 @@ class Transcript:
 
     def _replied(self, event: ModelReplied, position: int) -> None:
         said = {"role": "assistant", "content": event.content}
-        self.reply, self.said_at[position] = event.content, [said]
+        self.reply, self.said_at[position], self.unanswered = event.content, [said], []
         self.said.append(said)
         self.view["step"] += 1
 
@@ -405,11 +406,12 @@ class Transcript:
     def _asked(self, event: ModelAsked, position: int) -> None:
         self.said += [one for one in self.turn.values() if one is not None]
         self.said += self.late
+        self.unanswered += self.late
         self.turn, self.late = {}, []
         now = self.asked[: event.kept]
         for one in event.new:
             now += self.said_at[one] if isinstance(one, int) else [{"role": one.role, "content": one.text}]
-        view = [*self.opening, {"role": "user", "content": canonical(self.view).decode()}]
+        view = [*self.opening, *self.unanswered, {"role": "user", "content": canonical(self.view).decode()}]
         assert now == (view if self.facts_view else self.said), "responses in reply order, one for each call"
         assert event.request == self._digest(now, event.model), "the digest is that of the request in the log"
         self.asked = now

@@ -405,11 +405,13 @@ class RandomWorld:
         return ObservationReceived(call=request.call, status=status, content=content, media_type=kind)
 
     def _child(self, request: ToolCalled) -> ObservationReceived:
-        status: Status = "finished" if self.kind else self.chance.of(["finished", "finished", "exhausted", "cancelled"])
+        ends: list[Status] = ["finished", "finished", "exhausted", "cancelled", "escalated", "blocked"]
+        status: Status = "finished" if self.kind else self.chance.of(ends)
         facts = self.chance.of([{}, {"price": 5}, {"price": 5, "paid": 5}])
         back = Returned(status=status, answer="Bought.", facts=facts, tokens=3, tool_calls=1, cost_micros=9)
+        undone: Literal["error", "unknown"] = self.chance.of(("error", "unknown"))
         return ObservationReceived(
-            call=request.call, status="ok" if status == "finished" else "error", content="Bought.", returned=back
+            call=request.call, status="ok" if status == "finished" else undone, content="Bought.", returned=back
         )
 
     def _authority(self, request: ReconcileAsked, waiting: Waiting) -> EffectReconciled:

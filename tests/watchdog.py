@@ -46,6 +46,8 @@ def fails(event: Event) -> Failure | None:
         return "infrastructure" if event.status in UNANSWERED else "tool_failed" if event.status == "error" else None
     if isinstance(event, FinishRefused):
         return "finish" if event.missing or event.unsupported else None
+    if isinstance(event, ModelFailed):
+        return None if event.kind == "cancelled" else "model_failed"
     return _FAILURES.get(type(event))
 
 
@@ -63,7 +65,6 @@ ANSWERED: Final[set[Failure]] = {"tool_failed", "infrastructure"}
 _ANSWERS: Final[dict[str, set[Failure]]] = {"ok": ANSWERED, "landed": ANSWERED, "error": {"infrastructure"}}
 _FAILURES: Final[dict[type, Failure]] = {
     ReplyRefused: "unreadable",
-    ModelFailed: "model_failed",
     ObservationRefused: "refused",
 }
 _SUCCESSES: Final[dict[type, set[Failure]]] = {

@@ -15,7 +15,7 @@ from redrive_engine.tools import Declaration
 from redrive_engine.verifiers import Verifier
 from redrive_engine.ways import WAYS_OUT
 from redrive_events import BadInput, Json, Limits, Part, Purpose, RunStarted, Terms, canonical, digest
-from redrive_projections import VIEWS, Message, RunState
+from redrive_projections import VIEWS, Message, RunState, offered
 
 # The version of the engine's own behaviour: a run is replayed under the rules it was recorded with.
 RULES = 0
@@ -72,22 +72,20 @@ class Program:
         return list(self.told) or self.offered
 
     def offers(self, purpose: Purpose) -> dict[str, Json]:
-        """The tools that come with a request: for a plan, a lesson or a direct answer there is nothing to call."""
-        return self.offered if self._calls(purpose) else {}
+        """The tools that come with a request."""
+        tools: dict[str, Json] = offered(self.offered, purpose, self.terms)
+        return tools
 
     def rest(self, model: str, purpose: Purpose) -> bytes:
         """What of a request is no message, in canonical bytes: model, parameters, tools."""
-        known = model, self._calls(purpose)
-        if known not in self._rests:
-            tools = self.taught if known[1] else {}
-            self._rests[known] = canonical({"model": model, "parameters": self.terms.parameters, "tools": tools})
-        return self._rests[known]
-
-    def _calls(self, purpose: Purpose) -> bool:
-        return purpose == "act" and self.terms.arm != "direct"
+        if (model, purpose) not in self._rests:
+            tools = offered(self.taught, purpose, self.terms)
+            rest = {"model": model, "parameters": self.terms.parameters, "tools": tools}
+            self._rests[model, purpose] = canonical(rest)
+        return self._rests[model, purpose]
 
     @cached_property
-    def _rests(self) -> dict[tuple[str, bool], bytes]:
+    def _rests(self) -> dict[tuple[str, Purpose], bytes]:
         return {}
 
     def child(self, budget: Limits) -> Program:

@@ -103,6 +103,9 @@ UNKNOWN_TOOL: Final = "unknown tool"
 ALONE: Final = "alone"
 SLIPS: Final = frozenset({SCHEMA, UNKNOWN_TOOL, ALONE})
 
+# Driven like this, the model only speaks: it is offered no tools, so nothing becomes known by what it does.
+SPEAKING: Final = frozenset({"direct", "workflow"})
+
 Rung: TypeAlias = Literal["another_way", "stronger_model", "escalate"]
 WayOut: TypeAlias = Literal["finish", "unable", "escalate"]
 

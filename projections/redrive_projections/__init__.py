@@ -1,12 +1,12 @@
 """Views of a run, each folded from its records: state, completion, budget, transcript, timeline, history."""
 
 from redrive_projections.budget import exhausted, left, limits, used
-from redrive_projections.completion import claims, missing, partly_worded, slots, status, worded
+from redrive_projections.completion import GOAL, claims, missing, partly_worded, slots, spoken_of, status, worded
 from redrive_projections.digests import Parting, partings
 from redrive_projections.folding import evolve, fold, state_at
 from redrive_projections.handover import handover
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
-from redrive_projections.requests import Asked, rebuilt, requests
+from redrive_projections.requests import Asked, offered, rebuilt, requests
 from redrive_projections.state import Call, Fact, RunState, answered_by
 from redrive_projections.timeline import Moment, called_as, harmless, one_line, timeline
 from redrive_projections.transcript import Message, kept_of, opening, references, request_digest
@@ -14,6 +14,7 @@ from redrive_projections.views import VIEWS, sealed, state_view
 from redrive_projections.watch import Turn, Watch
 
 __all__ = [
+    "GOAL",
     "MISSING",
     "OPERATORS",
     "VIEWS",
@@ -40,6 +41,7 @@ __all__ = [
     "left",
     "limits",
     "missing",
+    "offered",
     "one_line",
     "opening",
     "partings",
@@ -52,6 +54,7 @@ __all__ = [
     "same",
     "sealed",
     "slots",
+    "spoken_of",
     "state_at",
     "state_view",
     "status",

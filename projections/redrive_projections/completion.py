@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
-from redrive_events import Claim, Json, Predicate, canonical
+from redrive_events import Claim, Json, Predicate, StepTerms, canonical
 from redrive_projections.predicates import MISSING, holds
 from redrive_projections.state import Fact, RunState
 
+GOAL: Final = "goal"  # a step of a workflow may name it like a fact
 _SLOT = re.compile(r"\{([^{}]+)\}")
 
 
@@ -33,6 +35,11 @@ def partly_worded(template: str, facts: Mapping[str, Fact]) -> str | None:
 def slots(template: str) -> tuple[str, ...]:
     """The facts a template speaks of."""
     return tuple(dict.fromkeys(_SLOT.findall(template)))
+
+
+def spoken_of(step: StepTerms) -> tuple[str, ...]:
+    """The facts a step of a workflow names, and the goal if it does."""
+    return tuple(name for value in step.arguments.values() if isinstance(value, str) for name in slots(value))
 
 
 def claims(template: str, facts: Mapping[str, Fact]) -> tuple[Claim, ...]:

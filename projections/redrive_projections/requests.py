@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from redrive_events import BadInput, BrokenChain, CannotReplay, Json, ModelAsked, Record, canonical
+from redrive_events import (
+    SPEAKING,
+    BadInput,
+    BrokenChain,
+    CannotReplay,
+    Json,
+    ModelAsked,
+    Purpose,
+    Record,
+    Terms,
+    canonical,
+)
 from redrive_projections.folding import evolve
 from redrive_projections.state import RunState
 from redrive_projections.transcript import Message, request_digest
@@ -60,9 +71,15 @@ def rebuilt(records: Iterable[Record], position: int) -> Asked:
 def asked_in(state: RunState, event: ModelAsked) -> Asked:
     """The request that the last record, which holds ``event``, says was asked."""
     part = state.started.parts.get("tools") if state.started else None
-    # For a plan, a lesson or a direct answer there is nothing to call.
-    tools = part.data if part and event.purpose == "act" and state.terms.arm != "direct" else {}
+    tools = offered(part.data, event.purpose, state.terms) if part else {}
     return Asked(state.position, tuple(state.asked), event.model, event.parameters, tools)
+
+
+def offered(tools: Json, purpose: Purpose, terms: Terms) -> Json:
+    """What of ``tools`` comes with a request: none for a plan or a lesson, the ways out where the model only speaks."""
+    if purpose != "act":
+        return {}
+    return {way: tools[way] for way in terms.ways_out if way in tools} if terms.arm in SPEAKING else tools
 
 
 def has_other_tools(state: RunState) -> bool:

@@ -18,9 +18,13 @@ def chat(state: RunState) -> list[Message]:
 
 
 def facts(state: RunState) -> list[Message]:
-    """The opening, then the state view of this moment as JSON: made anew each turn, cut loose from the state."""
-    words = canonical(state_view(state)).decode()
-    return [*takewhile(lambda message: message.of == 1, state.messages), Message("user", words, 0)]
+    """The opening, then the state view of this moment as JSON: made anew each turn, cut loose from the state.
+
+    Between them stand the words of people, and of the engine, that no reply has answered yet.
+    """
+    opening = takewhile(lambda message: message.of == 1, state.messages)
+    told = [message for message in state.asked if message.of] if state.failure is not None else opening
+    return [*told, *state.waiting, Message("user", canonical(state_view(state)).decode(), 0)]
 
 
 def state_view(state: RunState) -> dict[str, Json]:

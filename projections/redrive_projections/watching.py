@@ -74,7 +74,8 @@ def _replied(state: RunState, event: ModelReplied, position: int) -> None:
 
 
 def _model_failed(state: RunState, event: ModelFailed, position: int) -> None:
-    _failed(state, "model_failed", position)
+    if event.kind != "cancelled":  # nobody was asked: the run is ending, or another program asks its own
+        _failed(state, "model_failed", position)
 
 
 def _decided(state: RunState, event: DecisionMade, position: int) -> None:

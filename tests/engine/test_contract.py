@@ -325,6 +325,12 @@ def test_an_agent_can_keep_its_contract(tools: set[str], commits: set[str], prob
         (Terms(), None),
         (Terms(exclude={"wipe": {}}), "contract.exclude: no such tool 'wipe'; there are refund"),
         (Terms(answer="{a} of {b}"), "contract.answer: no verifier commits 'b'; there are a"),
+        (Terms(quotas=Quotas(model_failed=None), budget=Limits(wall_time_ms=1)), None),
+        (
+            Terms(quotas=Quotas(model_failed=None), budget=Limits(steps=9)),
+            "contract.quotas.model_failed: without this quota a model that never answers is asked for ever; "
+            "set it, or a wall time",
+        ),
     ],
 )
 def test_all_of_the_contract_is_looked_at(terms: Terms, problem: str | None) -> None:

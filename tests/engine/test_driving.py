@@ -17,7 +17,7 @@ from redrive_engine.contract import ANY, Budget, FailureQuotas
 from redrive_engine.dialects import Unreadable
 from redrive_engine.loop.planning import read_plan
 from redrive_engine.models import ModelRequest, ScriptedModel, reply, use
-from redrive_engine.signals import cancel
+from redrive_engine.signals import cancel, say
 from redrive_engine.tools import Call, ToolError
 from redrive_engine.verifiers import Facts
 from redrive_events import (
@@ -29,16 +29,18 @@ from redrive_events import (
     ModelAsked,
     ModelReplied,
     ObservationReceived,
+    PersonAsked,
     PlanDrawn,
     PlannedStep,
     ReflectionNoted,
     ReplyRefused,
     RunStarted,
+    StopDecided,
     ToolCalled,
     Usage,
     VerdictGiven,
 )
-from redrive_projections import used
+from redrive_projections import rebuilt, used
 from redrive_replays import recording_of, replay
 from tests import strategies
 
@@ -195,6 +197,98 @@ def test_a_plan_is_drawn_anew_only_so_often() -> None:
     )
 
 
+def planning_one(step: str, *, after: str = "", **replies: Answer) -> Script:
+    """A model that plans one step, and in it replies as it is told to; once somebody has spoken it plans ``after``."""
+
+    def script(turn: int, request: ModelRequest) -> Answer:
+        words = [str(message.content) for message in request.messages]
+        if "Draw a plan" in words[-1]:
+            return json.dumps({"steps": [after if "Go on." in words else step]})
+        return replies.get(of_step(request), "done")
+
+    return script
+
+
+def test_what_a_child_may_not_do_ends_its_parent_too() -> None:
+    """A denied call that blocks a run blocks it, whoever of its children makes it: no other plan is drawn."""
+    script = planning_one("steal", steal=reply("", use("order", item="gold", number=1)))
+    run = run_of(agent_of(script, arm="plan", tools={"look": {}}, on_denied="block"))
+    assert run.state.end is not None
+    reason = "step 1 of the plan: call 1 of order: not granted"
+    assert (run.status, run.state.end.reason, len(found(run, PlanDrawn))) == ("blocked", reason, 1)
+
+
+def test_a_child_s_wish_for_a_person_is_its_parent_s() -> None:
+    """The parent asks, with all that is known in it, and goes on with the words: the rest is planned anew."""
+    script = planning_one("choose", after="go", choose=reply("", use("escalate", reason="Which tea?")))
+    agent = agent_of(script, arm="plan", ways_out=("escalate",))
+    log = MemoryLog()
+
+    async def with_a_person() -> Run:
+        came: list[Run] = []
+        async with anyio.create_task_group() as group:
+            group.start_soon(spoken_to, log)
+            came.append(await agent.arun("Fill the shelf", log=log, run_id="run", patience=QUICK))
+        return came[0]
+
+    run = anyio.run(with_a_person)
+    (asked,) = found(run, PersonAsked)
+    assert (asked.actor, asked.reason) == ("operator", "step 1 of the plan: Which tea?")
+    assert [step.words for plan in found(run, PlanDrawn) for step in plan.steps] == ["choose", "go"]
+    assert (run.status, replay(run, agent=agent).outcome) == ("finished", "same")
+
+
+async def spoken_to(log: MemoryLog) -> None:
+    """Answer once a person is asked."""
+    with anyio.fail_after(10):
+        while not any(isinstance(record.event, PersonAsked) for record in log.read("run")):
+            await anyio.sleep(0.01)
+    say(log, "run", "Go on.", at=list(log.read("run"))[-1].at, actor="operator")
+
+
+def test_a_child_s_wish_for_a_person_ends_a_run_that_waits_for_nobody() -> None:
+    """As the run's own would."""
+    script = planning_one("choose", choose=reply("", use("escalate", reason="Which tea?")))
+    run = run_of(agent_of(script, arm="plan", ways_out=("escalate",), escalation="end"))
+    (stop,) = found(run, StopDecided)
+    assert (run.status, stop.reason, stop.handover is not None) == (
+        "escalated",
+        "step 1 of the plan: Which tea?",
+        True,
+    )
+
+
+@pytest.mark.parametrize(("on_doubt", "status", "plans"), [("escalate", "escalated", 1), ("tell", "failed", 3)])
+def test_an_effect_in_doubt_never_goes_back_to_the_model(on_doubt: Any, status: str, plans: int) -> None:
+    """Where nobody knows whether a child's write landed, no other child may be set upon doing it again."""
+
+    @tool(effect="write")
+    def pay() -> str:
+        """Pay."""
+        raise ConnectionError("the line went dead")
+
+    script = planning_one("pay", pay=reply("", use("pay")))
+    contract = Contract(arm="plan", plan=Plan(step_budget=1), on_doubt=on_doubt)
+    run = run_of(Agent("bank", "1", contract, tools=[pay], model=ScriptedModel(script)))
+    assert (run.status, len(found(run, PlanDrawn))) == (status, plans)
+    assert {one.status for one in found(run, ObservationReceived)} == {"unknown"}
+
+
+def test_tool_calls_of_children_are_within_the_budget() -> None:
+    """A child is a call, too, and what it may call is what is left behind it."""
+    steps = ['look {"item": "tea"}'] * 3
+    run = run_of(agent_of(shopkeeper(*steps), arm="plan", budget=Budget(tool_calls=4)))
+    assert (run.status, run.state.stop and run.state.stop.dimension) == ("exhausted", "tool_calls")
+    assert (len(found(run, ToolCalled)), used(run.state)["tool_calls"]) == (2, 4)
+
+
+def test_a_child_knows_facts_in_the_order_in_which_they_are_stored() -> None:
+    """What a verifier is given must not differ between the run and its replay."""
+    steps = ('look {"item": "tea"}', 'look {"item": "milk"}', 'look {"item": "tea"}')
+    run = run_of(agent_of(shopkeeper(*steps), arm="plan"))
+    assert [list(call.arguments["known"]) for call in found(run, ToolCalled)] == [[], ["tea"], ["milk", "tea"]]
+
+
 def test_what_children_use_counts_in_the_budget_of_their_parent() -> None:
     """But is paid for in their own logs: no cost stands twice."""
     script = shopkeeper(*['look {"item": "tea"}'] * 5)
@@ -323,10 +417,70 @@ def test_a_workflow_that_is_stuck_fails_with_its_reason(
     assert (run.status, run.state.end.reason) == ("failed", reason)
 
 
-def test_a_workflow_names_tools_that_exist() -> None:
+@pytest.mark.parametrize(
+    ("workflow", "problem"),
+    [
+        ((WorkflowStep(tool="lock"),), "no such tool 'lock'; there are look, order"),
+        (
+            (WorkflowStep(tool="look", arguments={"item": "{goal} {coffee}"}),),
+            "no verifier commits 'coffee'; there are milk, tea",
+        ),
+        ((), "a workflow has at least one step"),
+    ],
+)
+def test_a_workflow_names_what_exists(workflow: tuple[WorkflowStep, ...], problem: str) -> None:
     """Or there is no agent."""
-    with pytest.raises(BadInput, match=r"contract\.workflow: no such tool 'lock'; there are look, order"):
-        agent_of(lambda *_: "", arm="workflow", workflow=(WorkflowStep(tool="lock"),))
+    with pytest.raises(BadInput) as refused:
+        agent_of(lambda *_: "", arm="workflow", workflow=workflow)
+    assert str(refused.value) == f"contract.workflow: {problem}"
+
+
+def test_a_lesson_does_not_make_a_failed_step_good() -> None:
+    """The model says what it learns from it, and the workflow is stuck all the same."""
+    steps = (WorkflowStep(tool="look", arguments={"item": "nothing"}), *FILL)
+    run = run_of(agent_of(lambda *_: "Ask for tea.", arm="workflow", workflow=steps, reflection="model"))
+    assert run.state.end is not None
+    assert (run.status, run.state.end.reason) == ("failed", "step 1 of the workflow (look): error")
+    assert [one.lesson for one in found(run, ReflectionNoted)] == ["Lesson: Ask for tea."]
+
+
+def test_behind_a_workflow_the_model_only_speaks() -> None:
+    """It is offered no tools, so a call is no reply; and what its steps did not establish nobody will."""
+    offered: list[int] = []
+
+    def wants(turn: int, request: ModelRequest) -> Answer:
+        offered.append(len(request.tools))
+        return reply("More.", use("look", item="milk")) if turn == 1 else "Ordered three."
+
+    agent = agent_of(wants, arm="workflow", workflow=FILL)
+    run = run_of(agent)
+    assert (run.status, run.answer, offered) == ("finished", "Ordered three.", [0, 0])
+    assert [one.tool for one in found(run, ToolCalled)] == ["look", "order"]
+    lacking = run_of(agent_of(wants, arm="workflow", workflow=FILL, done={"milk": ANY}))
+    assert lacking.state.end is not None
+    assert (lacking.status, lacking.state.end.reason, lacking.state.steps) == ("failed", "not done: milk", 2)
+
+
+def test_a_direct_answer_is_one_answer() -> None:
+    """What is to be established cannot be without tools, so it is not asked for again and again."""
+    run = run_of(agent_of(lambda *_: "Three.", arm="direct", done={"tea": 3}))
+    assert run.state.end is not None
+    assert (run.status, run.state.end.reason, run.state.steps) == ("failed", "not done: tea", 1)
+
+
+@pytest.mark.parametrize("arm", ["direct", "workflow"])
+def test_the_ways_out_are_there_where_the_model_only_speaks(arm: str) -> None:
+    """An honest word is no tool; and the request says to the byte what was offered."""
+    offered: list[set[str]] = []
+
+    def honest(turn: int, request: ModelRequest) -> Answer:
+        offered.append(set(request.tools))
+        return reply("", use("unable", reason="I cannot know."))
+
+    run = run_of(agent_of(honest, arm=arm, workflow=FILL, ways_out=("unable",)))
+    assert (run.status, run.answer, offered) == ("failed", "I cannot know.", [{"unable"}])
+    (asked,) = (one.position for one in run.records() if isinstance(one.event, ModelAsked))
+    assert rebuilt(run.records(), asked).tools.keys() == {"unable"}
 
 
 def test_a_direct_answer_has_no_tools() -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from redrive_engine.drive import append_of
 from redrive_engine.models import reply, use
+from redrive_engine.world import Happened
 from redrive_events import (
     BudgetWarned,
     CallIntercepted,
@@ -32,6 +34,7 @@ from redrive_events import (
     Usage,
     VerdictGiven,
 )
+from redrive_projections import fold, requests
 from redrive_replays import replay_records
 from tests.shop import recorded, seen, shop
 
@@ -239,6 +242,41 @@ def test_a_tool_that_may_be_polled_is_no_stagnation() -> None:
         reply("Still waiting.", use("count", item="tea")),
     )
     assert of(run(*waits, seen(2, 3), guards=guards), StopDecided) == []
+
+
+def test_the_guards_are_those_of_the_program_that_drives_the_run() -> None:
+    """A run that another contract began is watched over by this one, its polling included."""
+    repeats = RepeatTerms(polling=("count",))
+    began = shop(Terms(done=PAID, guards=GuardTerms(stagnation=StagnationTerms(), repeats=repeats)))
+    waits = reply("Still waiting.", use("count", item="tea"))
+    records = recorded(began, waits, seen(1, 3), waits, seen(2, 3), waits)
+    strict = GuardTerms(stagnation=StagnationTerms(), repeats=RepeatTerms(times=9))
+    for guards, stops in ((began.terms.guards, []), (strict, ["stagnation"])):
+        state = fold(records)
+        program = shop(msgspec.structs.replace(began.terms, guards=guards))
+        at = records[-1].at
+        open_call = next(iter(state.requests))
+        events = [one.event for one in append_of(program, state, Happened(seen(3, 3), at, open_call))]
+        assert [one.reason for one in events if isinstance(one, StopDecided)] == stops
+
+
+@pytest.mark.parametrize("failure", [(), (ModelFailed(kind="timeout", retryable=True),)], ids=["answered", "retried"])
+def test_who_is_given_no_chat_is_told_all_the_same(failure: tuple[Input, ...]) -> None:
+    """A notice, and a person's words, stand in front of the view until a reply has come; then they are gone."""
+    said = MessageReceived(actor="user", content="Green tea 🍵")
+    records = run(
+        *(COUNT, said, seen(1, 3), *failure),
+        view="facts",
+        budget=Limits(steps=2),
+        guards=GuardTerms(warn=True),
+    )
+    *_, last = requests(records)
+    (warned,) = of(records, BudgetWarned)
+    view = '{"consecutive_parse_errors":0,"facts":{"stock":3},"step":2}'
+    assert [one.content for one in last.messages] == ["Serve.", "Buy tea", "Green tea 🍵", warned.text, view]
+    later = run(COUNT, said, seen(1, 3), reply("", use("count", item="gold")), seen(2, 3), view="facts")
+    *_, last = requests(later)
+    assert len(last.messages) == 3
 
 
 def test_a_long_thought_is_compared_whole() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from redrive_engine.contract import Contract, check_contract
+from redrive_engine.drive import append_of
 from redrive_engine.models import reply, use
+from redrive_engine.world import Happened
 from redrive_events import (
     BadInput,
     Failure,
@@ -26,9 +29,9 @@ from redrive_events import (
     StopDecided,
     Terms,
 )
-from redrive_projections import rebuilt
+from redrive_projections import fold, rebuilt
 from redrive_replays import replay_records
-from tests.shop import recorded, seen, shop
+from tests.shop import NOON, recorded, seen, shop
 
 PAID = {"paid": {"known": True}}
 LADDER: tuple[Rung, ...] = ("another_way", "stronger_model", "escalate")
@@ -202,6 +205,25 @@ def test_there_is_no_stronger_model_than_the_strongest() -> None:
     )
     assert [one.rung for one in of(records, RecoveryChosen)] == ["stronger_model", "escalate"]
     assert of(records, RunEnded)[0].status == "escalated"
+
+
+def test_a_program_that_does_not_know_the_stronger_model_asks_its_own() -> None:
+    """A deployment may drop it while the run is in flight."""
+    terms = Terms(done=PAID, model="small", quotas=Quotas(unreadable=1), recovery=LADDER[1:], models=("big",))
+    state = fold(recorded(shop(terms), reply(" "), reply("Hm.")))
+    (asked,) = state.requests
+    program = shop(msgspec.structs.replace(terms, model="other", models=("huge",)))
+    gone = Happened(ModelFailed(kind="cancelled", retryable=True), state.now or NOON, asked)
+    again = [one.event for one in append_of(program, state, gone)][-1]
+    assert isinstance(again, ModelAsked)
+    assert again.model == "other"
+
+
+def test_a_request_that_nobody_was_asked_is_no_failure() -> None:
+    """Another program asks its own in its place, and its model has not failed."""
+    gone = ModelFailed(kind="cancelled", retryable=True)
+    records = run(gone, gone, reply("Done."), quotas=Quotas(model_failed=1))
+    assert of(records, StopDecided) == []
 
 
 def test_a_person_is_asked_when_all_answers_are_in() -> None:

@@ -15,6 +15,7 @@ from redrive_events import (
     Event,
     ModelReplied,
     ProposedCall,
+    Quarantined,
     Record,
     RunStarted,
     Terms,
@@ -34,7 +35,7 @@ LINE_CHARS_MAX = 8_000
 
 def test_every_kind_of_event_has_its_words() -> None:
     """A new kind is told on the day it joins the vocabulary."""
-    assert set(_WORDS) == set(EVENTS)
+    assert set(_WORDS) == {*EVENTS, Quarantined}
 
 
 @given(strategies.runs(), st.booleans())

@@ -15,7 +15,7 @@ from redrive_engine.contract.watching import Guards, Plan, WorkflowStep, steps_o
 from redrive_engine.contract.written import Written, listed, written_as
 from redrive_engine.toml_file import Misfit, TomlFile
 from redrive_events import BadInput, Json, Rung, Terms, WayOut
-from redrive_projections import VIEWS, slots
+from redrive_projections import GOAL, VIEWS, slots, spoken_of
 
 
 def _view(name: str) -> str:
@@ -114,7 +114,7 @@ class Contract(Written):
             partial=self.partial,
             arm=self.arm,
             plan=(self.plan or Plan()).terms() if self.arm == "plan" else None,
-            workflow=tuple(step.terms() for step in self.workflow),
+            workflow=tuple(step.terms() for step in self.workflow) if self.arm == "workflow" else (),
             reflection=self.reflection,
         )
 
@@ -123,10 +123,12 @@ def check_contract(terms: Terms, *, tools: Collection[str], commits: Collection[
     """Whether an agent with these tools, and verifiers that commit these facts, can keep the contract.
 
     Raises:
-        BadInput: it grants or excludes a tool that does not exist, waits for a fact that nothing commits, or recovers
-            by a stronger model that it does not name.
+        BadInput: it grants or excludes a tool that does not exist, speaks of a fact that nothing commits, recovers by
+            a stronger model that it does not name, or lets a run go on for ever.
     """
     _check_models(terms)
+    if terms.arm == "workflow" and not terms.workflow:
+        raise BadInput("a workflow has at least one step", place="contract.workflow")
     named_by = {
         "tools": sorted(terms.tools or {}),
         "exclude": sorted(terms.exclude),
@@ -137,7 +139,12 @@ def check_contract(terms: Terms, *, tools: Collection[str], commits: Collection[
         for name in named:
             if name not in tools:
                 raise BadInput(f"no such tool {name!r}; {_there_are(tools)}", place=f"contract.{place}")
-    wanted_by = {"done": sorted(terms.done), "answer": slots(terms.answer), "partial": slots(terms.partial)}
+    wanted_by = {
+        "done": sorted(terms.done),
+        "answer": slots(terms.answer),
+        "partial": slots(terms.partial),
+        "workflow": sorted({name for step in terms.workflow for name in spoken_of(step)} - {GOAL}),
+    }
     for place, wanted in wanted_by.items():
         for name in wanted:
             if name not in commits:
@@ -150,6 +157,9 @@ def _check_models(terms: Terms) -> None:
         raise BadInput("recovery has a stronger model, and none is named", place="contract.models")
     if len(set(terms.models)) < len(terms.models):
         raise BadInput("a model is named twice", place="contract.models")
+    if terms.quotas.model_failed is None and terms.budget.wall_time_ms is None:
+        problem = "without this quota a model that never answers is asked for ever; set it, or a wall time"
+        raise BadInput(problem, place="contract.quotas.model_failed")
 
 
 def _in_order(scopes: Scopes) -> Scopes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
+from typing import Literal
 
 import msgspec
 
@@ -65,10 +66,14 @@ def returned(request: ToolCalled, child: RunState) -> ObservationReceived:
     assert child.end is not None
     status, reason, answer = child.end.status, child.end.reason, child.end.answer or ""
     did = status in {"succeeded", "finished"}
+    in_doubt = any(call.outcome == "unknown" for call in child.calls.values())
+    undone: Literal["unknown", "cancelled", "error"] = (
+        "unknown" if in_doubt else "cancelled" if status == "cancelled" else "error"
+    )
     words = answer if did else f"{status}: {reason}"
     return ObservationReceived(
         call=request.call,
-        status="ok" if did else "cancelled" if status == "cancelled" else "error",
+        status="ok" if did else undone,
         content=words,
         size_bytes=len(words.encode()),
         source=child.run_id,

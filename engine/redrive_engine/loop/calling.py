@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from redrive_engine.dialects import Decision
 from redrive_engine.loop import planning, reflecting
+from redrive_engine.loop.ending import handed_over, handed_up
 from redrive_engine.loop.follows import Follows
 from redrive_engine.loop.guards import intercepted
 from redrive_engine.loop.judge import judge
@@ -33,7 +34,7 @@ from redrive_events import (
     VerdictGiven,
     digest,
 )
-from redrive_projections import Call, RunState, handover, left
+from redrive_projections import Call, RunState, left
 
 # What may have acted although nobody saw it.
 ACTING: Final = frozenset({"write", "unknown"})
@@ -106,6 +107,8 @@ def observed(program: Program, s: RunState, event: ObservationReceived) -> Follo
     call = s.calls[event.call]
     if event.returned is not None:
         yield from planning.came_back(s, call, event.returned)
+        if s.running:
+            yield from handed_up(program, s, event)
         return
     match event.status:
         case "ok":
@@ -137,8 +140,7 @@ def reconciled(program: Program, s: RunState, event: EffectReconciled) -> Follow
         if s.running and call.attempt < program.terms.attempts:
             yield tool_called(program, s, call)
     elif s.running and program.terms.on_doubt == "escalate":
-        reason = f"effect of call {call.number} ({call.tool}) in doubt"
-        yield StopDecided(status="escalated", reason=reason, handover=handover(s, program.terms.done))
+        yield handed_over(program, s, f"effect of call {call.number} ({call.tool}) in doubt")
 
 
 def verified(program: Program, s: RunState, call: Call, seen: ObservationReceived | EffectReconciled) -> Follows:

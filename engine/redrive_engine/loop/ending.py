@@ -8,7 +8,15 @@ from typing import Final
 from redrive_engine.claims import stated
 from redrive_engine.loop.follows import Follows
 from redrive_engine.program import Program
-from redrive_events import Claim, FinishRefused, PersonAsked, RunEnded, StopDecided
+from redrive_events import (
+    SPEAKING,
+    Claim,
+    FinishRefused,
+    ObservationReceived,
+    PersonAsked,
+    RunEnded,
+    StopDecided,
+)
 from redrive_projections import RunState, claims, handover, missing, partly_worded, sealed, worded
 
 UNABLE: Final = "unable"  # the reason of a run that ended with an honest word that it cannot be done
@@ -21,7 +29,9 @@ def finished(program: Program, s: RunState, call: int | None = None) -> Follows:
     ``call`` is the one by which it wants to, if it is one.
     """
     lacking, unsupported = missing(program.terms.done, s.facts), _unsupported(program, s)
-    if lacking or unsupported:
+    if lacking and program.terms.arm in SPEAKING:  # and nothing more can become known
+        yield closed(program, s)
+    elif lacking or unsupported:
         text = " ".join(filter(None, [_not_done(lacking), _not_borne_out(unsupported)]))
         yield FinishRefused(missing=lacking, unsupported=unsupported, text=text, call=call)
     else:
@@ -29,7 +39,7 @@ def finished(program: Program, s: RunState, call: int | None = None) -> Follows:
 
 
 def closed(program: Program, s: RunState) -> StopDecided:
-    """The end after the person's last word: what is open has been answered, and the criteria say how it ended."""
+    """The end where nothing more can come, as after a person's last word: the criteria say how it ended."""
     lacking = missing(program.terms.done, s.facts)
     return StopDecided(status="failed", reason=f"not done: {', '.join(lacking)}") if lacking else done(program)
 
@@ -39,19 +49,38 @@ def escalated(program: Program, s: RunState, reason: str, *, call: int | None = 
 
     ``call`` is the one by which the model asked for a person, if it did.
     """
-    packed = handover(s, program.terms.done)
     if program.terms.escalation == "end":
-        yield StopDecided(status="escalated", reason=reason, handover=packed)
+        yield handed_over(program, s, reason)
         return
     yield PersonAsked(
         actor="operator",
         why="escalation",
         reason=reason,
-        handover=packed,
+        handover=handover(s, program.terms.done),
         expires=expiry(program, s),
         call=call,
         text=HANDED_OVER if call else "",
     )
+
+
+def handed_over(program: Program, s: RunState, reason: str) -> StopDecided:
+    """The end, from which only a person can go on."""
+    return StopDecided(status="escalated", reason=reason, handover=handover(s, program.terms.done))
+
+
+def handed_up(program: Program, s: RunState, event: ObservationReceived) -> Follows:
+    """What ends a run for good ends it where it happened in a child, too; a child's wish for a person is its parent's.
+
+    A child that came back ``unknown`` has a write of which nobody knows whether it landed.
+    """
+    assert event.returned is not None
+    reason = f"step {s.begun} of the plan: {event.returned.reason}"
+    if event.returned.status == "blocked":
+        yield StopDecided(status="blocked", reason=reason)
+    elif event.status == "unknown" and program.terms.on_doubt == "escalate":
+        yield handed_over(program, s, f"step {s.begun} of the plan left an effect in doubt")
+    elif event.returned.status == "escalated":
+        yield from escalated(program, s, reason)
 
 
 def expiry(program: Program, s: RunState) -> datetime | None:
@@ -62,8 +91,7 @@ def expiry(program: Program, s: RunState) -> datetime | None:
 
 def expired(program: Program, s: RunState, asked: PersonAsked) -> StopDecided:
     """A person who was asked did not speak in time."""
-    reason = f"no word from the {asked.actor} in time"
-    return StopDecided(status="escalated", reason=reason, handover=handover(s, program.terms.done))
+    return handed_over(program, s, f"no word from the {asked.actor} in time")
 
 
 def ended(program: Program, s: RunState, stop: StopDecided) -> RunEnded:

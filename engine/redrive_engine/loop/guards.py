@@ -100,13 +100,12 @@ _AMOUNTS: Final[Mapping[Dimension, Callable[[int, Limits], str]]] = {
 def stalled(program: Program, s: RunState) -> StopDecided | None:
     """The end of a run that leads nowhere, if it is one."""
     guards = program.terms.guards
-    return (guards.stagnation and _stagnating(guards.stagnation, s)) or _barren(guards.barren_turns, s)
+    polling = guards.repeats.polling if guards.repeats else ()
+    return (guards.stagnation and _stagnating(guards.stagnation, polling, s)) or _barren(guards.barren_turns, s)
 
 
-def _stagnating(terms: StagnationTerms, s: RunState) -> StopDecided | None:
+def _stagnating(terms: StagnationTerms, polling: Sequence[str], s: RunState) -> StopDecided | None:
     """So many near-identical thoughts in a row, none of them with an action that is new, or may be taken again."""
-    repeats = s.terms.guards.repeats
-    polling = repeats.polling if repeats else ()
     idle = takewhile(lambda turn: not (turn.acted or turn.excused or set(turn.tools) & set(polling)), _latest(s))
     turns = [turn for turn, _ in zip(idle, range(terms.thoughts), strict=False)]
     if len(turns) < terms.thoughts or not all(turn.thought.strip() for turn in turns):

@@ -118,17 +118,21 @@ def begun(program: Program, s: RunState, plan: PlanDrawn) -> Follows:
     terms = program.terms.plan or PlanTerms()
     step, number, of = plan.steps[s.begun], s.begun + 1, len(plan.steps)
     remaining = left(program.terms.budget, s)
+    tool_calls = remaining["tool_calls"]
+    if tool_calls == 0:
+        yield StopDecided(status="exhausted", reason="tool_calls", dimension="tool_calls")
+        return
     budget = Limits(
         steps=min(step.budget or terms.step_budget, terms.step_budget),
         tokens=remaining["tokens"],
         wall_time_ms=remaining["wall_time"],
-        tool_calls=remaining["tool_calls"],
+        tool_calls=None if tool_calls is None else tool_calls - 1,  # the child is a call itself
         cost_micros=remaining["cost"],
         currency=program.terms.budget.currency,
     )
     arguments: dict[str, Json] = {
         "goal": _goal(s, step.words),
-        "known": {key: fact.value for key, fact in s.facts.items()},
+        "known": {key: s.facts[key].value for key in sorted(s.facts)},
         "budget": msgspec.to_builtins(budget),
     }
     call = s.calls_made + 1

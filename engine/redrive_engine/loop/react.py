@@ -12,6 +12,7 @@ from redrive_engine.loop.leaving import leave_of, left
 from redrive_engine.loop.recovering import judged, recovered
 from redrive_engine.program import Program
 from redrive_events import (
+    SPEAKING,
     STRANGERS,
     CancelRequested,
     DecisionMade,
@@ -100,8 +101,6 @@ def decided(program: Program, s: RunState, event: ModelReplied) -> Follows:
     decision = program.dialect.read(event.content)
     if isinstance(decision, Unreadable):
         yield from not_understood(program, s, decision)
-    elif decision.calls and program.terms.arm == "direct":
-        yield from not_understood(program, s, NO_CALLS)
     elif decision.kind == "finish" and program.terms.dialogue:
         yield DecisionMade(kind="ask", summary=decision.summary, answer=decision.answer, dropped=decision.dropped)
         if not s.waiting and not s.last_word:  # nobody has spoken meanwhile
@@ -110,6 +109,8 @@ def decided(program: Program, s: RunState, event: ModelReplied) -> Follows:
         yield from not_understood(program, s, leave)
     elif leave is not None:
         yield from left(program, s, decision, leave)
+    elif program.terms.arm in SPEAKING:
+        yield from not_understood(program, s, NO_CALLS)
     else:
         yield from called(program, s, decision)
 
@@ -174,13 +175,15 @@ def worked(program: Program, s: RunState) -> Follows:
 def asked(program: Program, s: RunState, *, purpose: Purpose = "act", words: str = "") -> ModelAsked:
     """The next request, as a difference to the last one; ``words`` are the engine's own, for this request alone."""
     name, view = program.view
-    model = s.model or program.terms.model
+    # Another program may have taken the run up, which does not know the stronger model.
+    model = s.model if s.model in program.terms.models else program.terms.model
     messages = [*view(s), Message("user", words, 0)] if words else view(s)
     kept = kept_of(s.asked, messages)
+    new = messages[kept:]
     return ModelAsked(
         kept=kept,
-        new=references(messages[kept:]),
-        request=request_digest(messages, program.rest(model, purpose)),
+        new=references(new),
+        request=request_digest(new, program.rest(model, purpose), before=s.asked.digests(kept)),
         state=sealed(s),
         model=model,
         parameters=program.terms.parameters,

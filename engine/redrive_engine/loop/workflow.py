@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 from redrive_engine.dialects import Decision, Proposal
 from redrive_events import Json, StepTerms
-from redrive_projections import Fact, RunState, slots, worded
+from redrive_projections import GOAL, Fact, RunState, slots, spoken_of, worded
 
 
 def stuck(s: RunState, steps: Sequence[StepTerms]) -> str:
     """Why the next step cannot be made: the one before has failed, or nobody knows a fact that this one speaks of."""
-    before = next(reversed(s.calls.values()), None)
+    tried = [*s.tried, *(call.tried() for call in s.calls.values())]  # the model may have been asked for a lesson since
+    before = tried[-1] if tried else None
     if before is not None and before.outcome != "ok":
         return f"step {s.begun} of the workflow ({before.tool}): {before.outcome}"
-    spoken_of = _spoken_of(steps[s.begun]) if s.begun < len(steps) else []
-    lacking = [name for name in spoken_of if name not in _known(s)]
+    named = spoken_of(steps[s.begun]) if s.begun < len(steps) else ()
+    lacking = [name for name in named if name not in _known(s)]
     return f"step {s.begun + 1} of the workflow speaks of {', '.join(lacking)}, not known yet" if lacking else ""
 
 
@@ -27,13 +28,9 @@ def proposed(s: RunState, steps: Sequence[StepTerms]) -> Decision:
     return Decision("call", summary, (Proposal(step.tool, arguments=arguments),))
 
 
-def _spoken_of(step: StepTerms) -> list[str]:
-    return [name for value in step.arguments.values() if isinstance(value, str) for name in slots(value)]
-
-
 def _known(s: RunState) -> dict[str, Fact]:
     goal = Fact(s.started.goal if s.started else "", 1, (), "")
-    return {"goal": goal, **s.facts}
+    return {GOAL: goal, **s.facts}
 
 
 def _filled(value: Json, known: dict[str, Fact]) -> Json:
