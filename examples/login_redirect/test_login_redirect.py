@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -40,10 +40,10 @@ from redrive_events import (
 )
 from redrive_projections.history import ask
 from redrive_replays import recording_of
+from trajectories import cuts, found, told
 
 Make: TypeAlias = Callable[[], rd.Agent]
 Log: TypeAlias = rd.MemoryLog | rd.SqliteLog
-Kind = TypeVar("Kind")
 
 ANSWER = (
     "The login keeps the requested page under 'return_to', but the callback reads 'next_path', "
@@ -117,11 +117,6 @@ class Noting(Repository):
 def run_of(asked: rd.Agent, *, log: Log | None = None, clock: rd.StillClock | None = None) -> rd.Run:
     """A run of the scenario in surroundings that never differ."""
     return asked.run(GOAL, log=log or rd.MemoryLog(), run_id="run", surroundings=rd.Surroundings.fixed(clock))
-
-
-def found(run: rd.Run, kind: type[Kind]) -> list[Kind]:
-    """The run's events of one kind."""
-    return [record.event for record in run.records() if isinstance(record.event, kind)]
 
 
 @pytest.mark.parametrize(
@@ -294,6 +289,28 @@ def test_a_recorded_run_replays_the_same(make: Make, tmp_path: Path) -> None:
     stored.close()
     assert [(one.outcome, one.divergences, one.changed_parts) for one in reports] == [("same", (), ())] * 2
     assert not portable.torn
+
+
+@pytest.mark.parametrize("make", MAKES)
+def test_a_run_cut_at_any_append_ends_as_it_would_have(make: Make) -> None:
+    """Whoever takes it up knows what was established, and how many replies could not be read."""
+    log = rd.MemoryLog()
+    whole = run_of(make(), log=log)
+    for cut in cuts(log):
+        again = run_of(make(), log=cut)
+        assert (again.status, again.answer, again.state.steps) == (whole.status, whole.answer, whole.state.steps)
+        assert {key: fact.value for key, fact in again.facts.items()} == {
+            key: fact.value for key, fact in whole.facts.items()
+        }
+        assert rd.replay(recording_of(cut, "run"), agent=make()).outcome == "same"
+
+
+@pytest.mark.parametrize("make", MAKES)
+def test_the_trajectory(make: Make, snapshot: SnapshotAssertion) -> None:
+    """As people read it."""
+    log = rd.MemoryLog()
+    run_of(make(), log=log)
+    assert told(log) == snapshot
 
 
 def test_every_run_is_rows_in_sql() -> None:
