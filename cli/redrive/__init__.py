@@ -136,4 +136,6 @@ def __getattr__(name: str) -> object:
     """Load what is named; `redrive --help` names nothing, so it is quick."""
     if name not in __all__:
         raise AttributeError(f"module 'redrive' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME.get(name, "redrive_engine")), name)
+    found: object = getattr(importlib.import_module(_HOME.get(name, "redrive_engine")), name)
+    globals()[name] = found  # which is asked first the next time
+    return found

@@ -171,12 +171,13 @@ def _model_asked(state: RunState, event: ModelAsked, position: int) -> None:
         state.failures = []
     state.requests[position] = event
     said = _said(state, {one for one in event.new if isinstance(one, int)})
-    del state.asked[event.kept :]
+    new: list[Message] = []
     for one in event.new:
         if isinstance(one, int):
-            state.asked += reversed(said.get(one, ()))
+            new += reversed(said.get(one, ()))
         else:
-            state.asked.append(Message(one.role, one.text, 0))
+            new.append(Message(one.role, one.text, 0))
+    state.asked.go_on(event.kept, new)
 
 
 def _said(state: RunState, positions: set[int]) -> dict[int, list[Message]]:

@@ -26,7 +26,7 @@ from redrive_events import (
     ToolCalled,
     Tried,
 )
-from redrive_projections.transcript import Message
+from redrive_projections.transcript import Message, Told
 from redrive_projections.watch import Watch
 
 _ANSWERS = {
@@ -99,7 +99,7 @@ class RunState(msgspec.Struct):
     answer: str = ""
     messages: list[Message] = []
     waiting: list[Message] = []
-    asked: list[Message] = []
+    asked: Told = msgspec.field(default_factory=Told)
     unheard: list[Event] = []
     hearing: list[Event] = []
     last_word: bool = False

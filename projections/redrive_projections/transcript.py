@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import msgspec
 
 from redrive_events import Content, Json, MessageReceived, OwnWords, PlanDrawn, RunStarted, canonical
 
+# Of a digest.
+SIZE_BYTES = 32
 ROLES = {"user": "user", "operator": "system", "agent": "assistant", "tool": "tool"}
 
 
-@dataclass(slots=True)
-class Message:
+class Message(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
     """One message of a request; ``of`` is the position of the event it comes from, 0 for the engine's own words.
 
     ``call_id`` is the provider's label of the call that a tool's message answers; ``before`` the call in front of
@@ -25,8 +25,14 @@ class Message:
     content: Content
     of: int
     call_id: str = ""
-    before: int = field(default=0, compare=False)
-    _digest: bytes | None = field(default=None, compare=False, repr=False)
+    before: int = 0
+    _digest: bytes | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Before which response it stands does not count."""
+        if not isinstance(other, Message):
+            return NotImplemented
+        return (self.of, self.role, self.call_id, self.content) == (other.of, other.role, other.call_id, other.content)
 
     @property
     def digest(self) -> bytes:
@@ -39,6 +45,26 @@ class Message:
         """The message as plain data, as it is digested and handed to a model."""
         data: dict[str, Json] = {"role": self.role, "content": self.content}
         return data | {"call_id": self.call_id} if self.call_id else data
+
+
+class Told(list[Message]):
+    """The messages of the last request, and as far as they were wanted their digests, one behind the other."""
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        super().__init__(messages)
+        self._digests = bytearray()
+
+    def go_on(self, kept: int, new: Iterable[Message]) -> None:
+        """The next request: ``kept`` messages stay, then ``new`` ones follow."""
+        del self[kept:]
+        del self._digests[kept * SIZE_BYTES :]
+        self += new
+
+    def digests(self, count: int) -> bytes:
+        """Those of the first ``count`` messages."""
+        for message in self[len(self._digests) // SIZE_BYTES : count]:
+            self._digests += message.digest
+        return bytes(self._digests[: count * SIZE_BYTES])
 
 
 def opening(started: RunStarted) -> tuple[Message, ...]:
@@ -94,6 +120,9 @@ def references(messages: Iterable[Message]) -> tuple[int | OwnWords, ...]:
     return tuple(found)
 
 
-def request_digest(messages: Iterable[Message], rest: bytes) -> str:
-    """The digest of a whole request: SHA-256 over its messages' digests and ``rest`` (model, parameters, tools)."""
-    return hashlib.sha256(b"".join([message._digest or message.digest for message in messages]) + rest).hexdigest()
+def request_digest(messages: Iterable[Message], rest: bytes, *, before: bytes = b"") -> str:
+    """The digest of a whole request: SHA-256 over its messages' digests and ``rest`` (model, parameters, tools).
+
+    ``before`` are the digests of the messages in front of these.
+    """
+    return hashlib.sha256(before + b"".join([message.digest for message in messages]) + rest).hexdigest()
