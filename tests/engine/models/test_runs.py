@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,26 +13,11 @@ import pytest
 import redrive as rd
 from redrive_engine.models import FREE
 from redrive_events import ModelFailed, ModelReplied, RunEnded
+from tests.scenarios import Scenario, examples
 
 QUICK = rd.Patience(look_s=0.01, pause_s=0.01, pause_max_s=0.01)
 SLOW = rd.Patience(look_s=0.01)
 HOUR = {"Retry-After": "3600"}
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """An example as somebody runs it."""
-
-    module: str
-    agent: rd.Agent
-    goal: str
-
-
-def examples() -> list[Scenario]:
-    """Each of them, whatever there is."""
-    folders = sorted(path.parent for path in (Path(__file__).parents[3] / "examples").glob("*/__init__.py"))
-    modules = [importlib.import_module(folder.name) for folder in folders]
-    return [Scenario(one.__name__, one.agent, getattr(one, "GOAL", "Refund ord_123")) for one in modules]
 
 
 @rd.tool(effect="read")
