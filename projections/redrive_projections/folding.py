@@ -354,11 +354,14 @@ def _settle(state: RunState) -> None:
 
     Only where a recording lacks an answer is a call still open; it stays, for what else is recorded of it.
     """
-    state.messages.extend(state.coming())
+    state.messages += state.coming()
     awaited = {getattr(request, "call", 0) for request in state.requests.values()}
-    state.tried += [call.tried() for call in state.calls.values() if call.number not in awaited]
-    state.calls = {number: call for number, call in state.calls.items() if number in awaited}
-    state.waiting = []
+    calls, state.calls, state.waiting = state.calls, {}, []
+    for number, call in calls.items():
+        if number in awaited:
+            state.calls[number] = call
+        else:
+            state.tried.append(call.tried())
 
 
 _CHANGES: dict[type, Callable[[RunState, Any, int], None]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -143,9 +143,9 @@ class RunState(msgspec.Struct):
         """How often in a row the model gave no answer."""
         return self.watch.in_a_row("model_failed")
 
-    def turn(self) -> Iterator[Message]:
+    def turn(self) -> list[Message]:
         """The responses to the calls of the last reply, in reply order; only those that say something."""
-        return (call.response for call in self.calls.values() if call.response and call.response.content is not None)
+        return [call.response for call in self.calls.values() if call.response and call.response.content is not None]
 
     def coming(self) -> list[Message]:
         """What joins the transcript with the next request: responses in reply order, then what was said meanwhile.
@@ -155,7 +155,7 @@ class RunState(msgspec.Struct):
         if not self.calls:
             return list(self.waiting)
         if self.terms.view != "recorded":
-            return [*self.turn(), *self.waiting]
+            return self.turn() + self.waiting
         came = sorted((call for call in self.calls.values() if call.response), key=lambda call: call.observed)
         numbers = {call.number for call in came}
         found: list[Message] = []

@@ -34,6 +34,8 @@ class Message(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
             return NotImplemented
         return (self.of, self.role, self.call_id, self.content) == (other.of, other.role, other.call_id, other.content)
 
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     def digest(self) -> bytes:
         """SHA-256 over the canonical message; where it comes from does not count."""
