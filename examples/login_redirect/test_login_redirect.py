@@ -35,14 +35,10 @@ from redrive_events import (
     RunStarted,
     ToolCalled,
     VerdictGiven,
-    load_portable,
-    write_portable,
 )
 from redrive_projections.history import ask
-from redrive_replays import recording_of
-from trajectories import cuts, found, told
+from trajectories import Make, ends_alike_wherever_it_is_cut, found, replays_the_same, told
 
-Make: TypeAlias = Callable[[], rd.Agent]
 Log: TypeAlias = rd.MemoryLog | rd.SqliteLog
 
 ANSWER = (
@@ -278,31 +274,13 @@ def test_what_an_observation_says_grants_nothing() -> None:
 @pytest.mark.parametrize("make", MAKES)
 def test_a_recorded_run_replays_the_same(make: Make, tmp_path: Path) -> None:
     """From either file alone, with an agent made anew, whatever the ending."""
-    log = rd.SqliteLog(tmp_path / "redrive.db")
-    run_of(make(), log=log)
-    with (tmp_path / "run.jsonl").open("wb") as file:
-        write_portable(log, ["run"], file)
-    log.close()
-    stored = rd.SqliteLog(tmp_path / "redrive.db", must_exist=True)
-    sent, portable = load_portable(tmp_path / "run.jsonl")
-    reports = [rd.replay(recording_of(kept, "run"), agent=make()) for kept in (stored, sent)]
-    stored.close()
-    assert [(one.outcome, one.divergences, one.changed_parts) for one in reports] == [("same", (), ())] * 2
-    assert not portable.torn
+    replays_the_same(run_of, make, tmp_path)
 
 
 @pytest.mark.parametrize("make", MAKES)
 def test_a_run_cut_at_any_append_ends_as_it_would_have(make: Make) -> None:
     """Whoever takes it up knows what was established, and how many replies could not be read."""
-    log = rd.MemoryLog()
-    whole = run_of(make(), log=log)
-    for cut in cuts(log):
-        again = run_of(make(), log=cut)
-        assert (again.status, again.answer, again.state.steps) == (whole.status, whole.answer, whole.state.steps)
-        assert {key: fact.value for key, fact in again.facts.items()} == {
-            key: fact.value for key, fact in whole.facts.items()
-        }
-        assert rd.replay(recording_of(cut, "run"), agent=make()).outcome == "same"
+    ends_alike_wherever_it_is_cut(run_of, make)
 
 
 @pytest.mark.parametrize("make", MAKES)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 import anyio
 import pytest
@@ -26,10 +24,7 @@ from redrive_events import (
     ToolCalled,
 )
 from redrive_projections.history import ask
-from redrive_replays import recording_of
-from trajectories import cuts, found, told
-
-Make: TypeAlias = Callable[[], rd.Agent]
+from trajectories import Make, ends_alike_wherever_it_is_cut, found, replays_the_same, told
 
 ANSWER = "3 notes: a.txt 812 characters, b.txt 1934 characters, 备忘.txt 455 characters. The longest is b.txt."
 FACTS = {
@@ -145,27 +140,15 @@ def test_a_child_is_told_the_goal_what_is_done_and_its_step() -> None:
 
 
 @pytest.mark.parametrize("make", MAKES)
-def test_a_recorded_run_replays_the_same(make: Make) -> None:
+def test_a_recorded_run_replays_the_same(make: Make, tmp_path: Path) -> None:
     """Children too, each as a run of its own."""
-    log = rd.MemoryLog()
-    run_of(make(), log=log)
-    reports = [rd.replay(recording_of(log, head.run_id), agent=make()) for head in log.runs()]
-    assert {(one.outcome, one.divergences) for one in reports} == {("same", ())}
+    replays_the_same(run_of, make, tmp_path)
 
 
 @pytest.mark.parametrize("make", MAKES)
 def test_a_run_cut_at_any_append_ends_as_it_would_have(make: Make) -> None:
     """Whoever takes it up goes on, in the run itself and in its children."""
-    log = rd.MemoryLog()
-    whole = run_of(make(), log=log)
-    for cut in cuts(log):
-        again = run_of(make(), log=cut)
-        assert (again.status, again.answer) == (whole.status, whole.answer)
-        assert {key: fact.value for key, fact in again.facts.items()} == {
-            key: fact.value for key, fact in whole.facts.items()
-        }
-        assert sorted(head.run_id for head in cut.runs()) == sorted(head.run_id for head in log.runs())
-        assert {rd.replay(recording_of(cut, head.run_id), agent=make()).outcome for head in cut.runs()} == {"same"}
+    ends_alike_wherever_it_is_cut(run_of, make)
 
 
 @pytest.mark.parametrize("make", MAKES)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -26,10 +24,7 @@ from redrive_events import (
     VerdictGiven,
 )
 from redrive_projections.history import ask
-from redrive_replays import recording_of
-from trajectories import cuts, found, told
-
-Make: TypeAlias = Callable[[], rd.Agent]
+from trajectories import Make, ends_alike_wherever_it_is_cut, found, replays_the_same, told
 
 ORDER = {"order_id": "ord_1002", "date": "2026-11-18", "phone": "13800002222"}
 CALLS = ["query_orders", "get_logistics", "send_sms"]
@@ -213,25 +208,13 @@ def test_each_call_says_why() -> None:
 @pytest.mark.parametrize("make", MAKES)
 def test_a_recorded_run_replays_the_same(make: Make, tmp_path: Path) -> None:
     """From the file alone, with an agent made anew, whatever the ending."""
-    log = rd.SqliteLog(tmp_path / "redrive.db")
-    run_of(make(), log=log)
-    report = rd.replay(recording_of(log, "run"), agent=make())
-    log.close()
-    assert (report.outcome, report.divergences, report.changed_parts) == ("same", (), ())
+    replays_the_same(run_of, make, tmp_path)
 
 
 @pytest.mark.parametrize("make", MAKES)
 def test_a_run_cut_at_any_append_ends_as_it_would_have(make: Make) -> None:
     """Whoever takes it up goes on: the same end, the same facts, the same number of messages."""
-    log = rd.MemoryLog()
-    whole = run_of(make(), log=log)
-    for cut in cuts(log):
-        again = run_of(make(), log=cut)
-        assert (again.status, again.answer, again.partial) == (whole.status, whole.answer, whole.partial)
-        assert {key: fact.value for key, fact in again.facts.items()} == {
-            key: fact.value for key, fact in whole.facts.items()
-        }
-        assert rd.replay(recording_of(cut, "run"), agent=make()).outcome == "same"
+    ends_alike_wherever_it_is_cut(run_of, make)
 
 
 @pytest.mark.parametrize("make", MAKES)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -24,12 +22,10 @@ from redrive_events import (
 )
 from redrive_projections.history import ask
 from redrive_replays import recording_of
-from trajectories import cuts, found, told
+from trajectories import Make, ends_alike_wherever_it_is_cut, found, replays_the_same, told
 from weather import GOAL, agent, make_agent, variants
 from weather.script import ANSWER, CHINESE
 from weather.world import clothing_guide
-
-Make: TypeAlias = Callable[[], rd.Agent]
 
 CALLS = ["weather_forecast", "clothing_guide"]
 OUTLOOK = "26 °C cloudy, 17 °C rain (a drop of 9 °C), 19 °C overcast"
@@ -193,25 +189,13 @@ def test_a_later_run_may_begin_with_the_lesson() -> None:
 @pytest.mark.parametrize("make", MAKES)
 def test_a_recorded_run_replays_the_same(make: Make, tmp_path: Path) -> None:
     """From the file alone, with an agent made anew, whatever the ending."""
-    log = rd.SqliteLog(tmp_path / "redrive.db")
-    run_of(make(), log=log)
-    report = rd.replay(recording_of(log, "run"), agent=make())
-    log.close()
-    assert (report.outcome, report.divergences, report.changed_parts) == ("same", (), ())
+    replays_the_same(run_of, make, tmp_path)
 
 
 @pytest.mark.parametrize("make", MAKES)
 def test_a_run_cut_at_any_append_ends_as_it_would_have(make: Make) -> None:
     """Whoever takes it up knows what was repeated, thought and warned of before."""
-    log = rd.MemoryLog()
-    whole = run_of(make(), log=log)
-    for cut in cuts(log):
-        again = run_of(make(), log=cut)
-        assert (again.status, again.answer, again.partial) == (whole.status, whole.answer, whole.partial)
-        assert {key: fact.value for key, fact in again.facts.items()} == {
-            key: fact.value for key, fact in whole.facts.items()
-        }
-        assert rd.replay(recording_of(cut, "run"), agent=make()).outcome == "same"
+    ends_alike_wherever_it_is_cut(run_of, make)
 
 
 @pytest.mark.parametrize("make", MAKES)
