@@ -20,6 +20,7 @@ from redrive_events import (
     ToolUse,
     Usage,
 )
+from redrive_projections.history import ask
 from redrive_replays import recording_of, replay
 from redrive_replays.traces import FileReport, import_bytes, import_file
 from tests.traces.oracle import check
@@ -163,6 +164,41 @@ def test_a_sub_agent_has_the_words_of_its_session_as_given() -> None:
     assert started.parts["prompt"].data[2]["call_id"] == "c1"
     assert (report.calls, started.goal, len(events(log, run, ModelReplied))) == (0, "Mill 2 kg.", 1)
     assert report.missing["the run that began this one (it is in another file)"] == 1
+    assert replay(recording_of(log, run)).same
+
+
+def _forked(copied: str, fork: str) -> bytes:
+    """A session that goes on from another, all lines of which were copied at one time."""
+    lines = [json.loads(line) for line in (HERE / "forked.jsonl").read_bytes().splitlines()]
+    head = {"id": "s-2", "timestamp": "2026-01-01T00:00:30.000Z", **({"forked_from_id": fork} if fork else {})}
+    lines[0]["payload"] = head
+    used = {"total_token_usage": {"input_tokens": 9}, "last_token_usage": {"input_tokens": 9, "output_tokens": 4}}
+    lines.insert(4, {"type": "event_msg", "payload": {"type": "token_count", "info": used}})
+    lines[2:6] = [{**line, "timestamp": copied} for line in lines[2:6]]
+    return "\n".join(map(json.dumps, lines)).encode()
+
+
+@pytest.mark.parametrize("fork", ["s-1", ""], ids=["as it says", "by the other's head"])
+@pytest.mark.parametrize(
+    ("copied", "inferred"), [("2026-01-01T00:00:05.000Z", 0), ("2026-01-01T00:00:32.100Z", 1)], ids=["kept", "copied"]
+)
+def test_a_fork_has_the_words_of_the_other_session_as_given(copied: str, inferred: int, fork: str) -> None:
+    """So no token counts twice; the mark has the session and the place, and the two are found by it in SQL."""
+    log = MemoryLog()
+    report = import_bytes(_forked(copied, fork), "fork", log)
+    (run,) = report.runs
+    (started,) = events(log, run, RunStarted)
+    assert (started.goal, len(events(log, run, ModelReplied)), report.calls) == ("Mill 2 kg.", 1, 0)
+    assert [said["role"] for said in started.parts["prompt"].data] == ["user", "assistant", "tool"]
+    assert [one.usage for one in events(log, run, ModelReplied)] == [None]
+    by_time = "where the session that this one goes on from ends (told by when the lines were written)"
+    assert (report.missing.get(by_time, 0), started.parent) == (inferred, None)
+    assert remarks(log, run, "forked_from") == [{"session": "s-1", "messages": 3}]
+    lines = (HERE / "forked.jsonl").read_bytes().splitlines()
+    (other,) = import_bytes(b"\n".join(lines[1:5]), "other", log).runs
+    query = """SELECT fork.run_id, other.run_id FROM runs AS fork JOIN runs AS other
+               ON fork.labels['forked_from'] = other.labels['session']"""
+    assert ask(log, query).rows == [(run, other)]
     assert replay(recording_of(log, run)).same
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from redrive_events import Json
+from redrive_replays.traces.codex.forks import BY_TIME, forked_from, goes_on, id_of, last_of_other, spawned_by
 from redrive_replays.traces.codex.lines import (
     Line,
     entries_in,
@@ -24,7 +25,7 @@ from redrive_replays.traces.codex.shown import as_item
 from redrive_replays.traces.codex.spawned import spawned
 from redrive_replays.traces.conversation import NO_TIMES, retell
 from redrive_replays.traces.material import Material
-from redrive_replays.traces.times import Moment, clock_of, moment
+from redrive_replays.traces.times import clock_of, moment
 from redrive_replays.traces.trace import ELSEWHERE, Remark, Said, Trace
 
 NO_PROMPT: Final = "the system prompt and the tools' descriptions (the format does not keep them)"
@@ -35,7 +36,7 @@ PRINTED: Final = "what was asked, and where one reply ends (only what was printe
 LOST: Final = "a message (its line could not be read)"
 _LABELS: Final = {
     **{"id": "session", "session_id": "session", "cwd": "cwd", "originator": "originator", "cli_version": "version"},
-    **{"model_provider": "provider", "forked_from_id": "forked_from", "parent_thread_id": "parent_session"},
+    **{"model_provider": "provider", "parent_thread_id": "parent_session"},
     **{"thread_id": "session", "agent_nickname": "agent_nickname", "history_mode": "history_mode"},
 }
 LOOKED_AT: Final = 20
@@ -69,31 +70,14 @@ def _sessions(lines: Sequence[Line]) -> Iterator[list[Line]]:
     talked = False
     for line in lines:
         if line.kind == "session_meta":
-            name = _id(line.value)
-            if talked and name not in known and not _goes_on(found[0].value):
+            name = id_of(line.value)
+            if talked and name not in known and not goes_on(found[0].value):
                 yield found
                 found, known, talked = [], set(), False
             known.add(name)
         talked = talked or line.kind == "response_item"
         found.append(line)
     yield found
-
-
-def _goes_on(meta: Mapping[str, Json]) -> bool:
-    """Whether a session says that it has another's words in front of its own."""
-    return bool(meta.get("forked_from_id") or _spawned(meta))
-
-
-def _id(meta: Mapping[str, Json]) -> str:
-    return text(meta.get("id")) or text(meta.get("session_id"))
-
-
-def _spawned(meta: Mapping[str, Json]) -> Mapping[str, Json]:
-    """What a session says of the one that began it."""
-    source = meta.get("source")
-    for key in ("subagent", "thread_spawn"):
-        source = source.get(key) if isinstance(source, dict) else None
-    return source if isinstance(source, dict) else {}
 
 
 def _role(meta: Mapping[str, Json]) -> str:
@@ -106,21 +90,27 @@ def _role(meta: Mapping[str, Json]) -> str:
 def _runs(lines: Sequence[Line], entries: Iterator[int], material: Material) -> Iterator[Trace]:
     trace = Trace(entry=next(entries))
     told = Told(trace)
-    began = _meta(lines, trace)
+    behind = _meta(lines, trace)
     items = [item_of(line.value) for line in lines if line.kind == "response_item"]
     told.shown = {words for item in items for words in _words(item)}
     whole = _whole(lines, items)
     only_shown = any(one is not line for one, line in zip(whole, lines, strict=True))
+    last, by_time = last_of_other(whole) if behind else (None, False)
     inherited = 0
     for line in whole:
         told.add(line)
-        if began is not None and line.kind == "response_item" and _before(line, began):
+        if line is last:
+            told.end_reply()
             inherited = len(told.said)
     told.end()
     moments = told.moments or [moment(line.timestamp) for line in lines]
     trace.clock = clock_of(moments)
     trace.began = next((one.at for one in moments if one is not None), None)
     trace.remarks += (Remark(name, value) for name, value in told.first)
+    if other := trace.labels.get("forked_from"):
+        trace.remarks.append(Remark("forked_from", {"session": other, "messages": inherited}))
+    if by_time:
+        trace.lacks(BY_TIME)
     trace.remarks += spawned(told.said[inherited:])
     _grade(trace, told, lines, material, only_shown=only_shown)
     if not told.said:
@@ -138,11 +128,11 @@ def _runs(lines: Sequence[Line], entries: Iterator[int], material: Material) -> 
         yield retell(other, [*system, *given(back.before), *back.said], model=told.model)
 
 
-def _meta(lines: Sequence[Line], trace: Trace) -> Moment | None:
-    """What the head of a session says of it; when it began, if it goes on from another."""
+def _meta(lines: Sequence[Line], trace: Trace) -> bool:
+    """What the head of a session says of it; whether another's words stand in front of its own."""
     heads = [line.value for line in lines if line.kind in {"session_meta", "thread.started", "session.created"}]
     head: Mapping[str, Json] = heads[0] if heads else {}
-    above = _spawned(head)
+    above = spawned_by(head)
     for key, name in _LABELS.items():
         if value := text(head.get(key)) or text(above.get(key)):
             trace.labels.setdefault(name, value)
@@ -154,14 +144,10 @@ def _meta(lines: Sequence[Line], trace: Trace) -> Moment | None:
     trace.agent = text(above.get("agent_role")) or _role(head)
     if above or trace.agent or head.get("parent_thread_id"):
         trace.lacks(ELSEWHERE)
-        trace.labels["agent_id"] = _id(head)
-    return moment(head.get("timestamp")) if head.get("forked_from_id") or above else None
-
-
-def _before(line: Line, began: Moment) -> bool:
-    """Whether a line was said before this session began, so in the one that it goes on from."""
-    at = moment(line.timestamp)
-    return at is not None and at.at < began.at
+        trace.labels["agent_id"] = id_of(head)
+    if other := forked_from(lines):
+        trace.labels["forked_from"] = other
+    return bool(other or above)
 
 
 def _system(lines: Sequence[Line]) -> list[Said]:
