@@ -16,7 +16,6 @@ from redrive_events import (
     BudgetWarned,
     CallIntercepted,
     CancelRequested,
-    Content,
     DeadlinePassed,
     DecisionMade,
     EffectConfirmed,
@@ -55,6 +54,7 @@ from redrive_events import (
     blocks_of,
     text_of,
 )
+from redrive_projections.saying import notice, referred, respond, settle
 from redrive_projections.state import Call, Fact, RunState
 from redrive_projections.transcript import Message, opening, planned, received
 from redrive_projections.watching import WATCHED
@@ -165,30 +165,12 @@ def _request(state: RunState, event: Request, position: int) -> None:
 
 
 def _model_asked(state: RunState, event: ModelAsked, position: int) -> None:
-    _settle(state)
+    settle(state)
     state.purpose = event.purpose
     if event.purpose == "act":
         state.failures = []
     state.requests[position] = event
-    said = _said(state, {one for one in event.new if isinstance(one, int)})
-    new: list[Message] = []
-    for one in event.new:
-        if isinstance(one, int):
-            new += reversed(said.get(one, ()))
-        else:
-            new.append(Message(one.role, one.text, 0))
-    state.asked.go_on(event.kept, new)
-
-
-def _said(state: RunState, positions: set[int]) -> dict[int, list[Message]]:
-    """The messages that come from ``positions``, the last first: what is new is what was said last."""
-    said: dict[int, list[Message]] = {}
-    for message in reversed(state.messages):
-        if message.of in positions:
-            said.setdefault(message.of, []).append(message)
-        elif len(said) == len(positions):
-            break
-    return said
+    state.asked.go_on(event.kept, referred(state, event.new))
 
 
 def _replied(state: RunState, event: ModelReplied, position: int) -> None:
@@ -228,48 +210,42 @@ def _finish_refused(state: RunState, event: FinishRefused, position: int) -> Non
     if event.call is None:
         state.messages.append(Message("user", event.text, position))
     else:
-        _respond(state, event.call, event.text, position, "refused")
+        respond(state, event.call, event.text, position, "refused")
 
 
 def _intercepted(state: RunState, event: CallIntercepted, position: int) -> None:
-    _respond(state, event.call, event.text, position, "intercepted")
+    respond(state, event.call, event.text, position, "intercepted")
 
 
 def _warned(state: RunState, event: BudgetWarned, position: int) -> None:
-    _notice(state, event.text, position)
+    notice(state, event.text, position)
 
 
 def _recovered(state: RunState, event: RecoveryChosen, position: int) -> None:
     state.model = event.model or state.model
-    _notice(state, event.text, position)
+    notice(state, event.text, position)
 
 
 def _reflected(state: RunState, event: ReflectionNoted, position: int) -> None:
     state.failures = []
     state.lessons.append(event.lesson)
-    _notice(state, event.lesson, position)
+    notice(state, event.lesson, position)
 
 
 def _planned(state: RunState, event: PlanDrawn, position: int) -> None:
     state.plan, state.begun, state.off_plan = event, 0, ""
-    _notice(state, planned(event), position)
+    notice(state, planned(event), position)
 
 
 def _person_asked(state: RunState, event: PersonAsked, position: int) -> None:
     state.requests[position] = event
     if event.call is not None:
-        _respond(state, event.call, event.text, position, "asked")
-
-
-def _notice(state: RunState, text: str, position: int) -> None:
-    """The engine's words to the model stand behind the responses to the calls of the last reply."""
-    if text:
-        state.waiting.append(Message("user", text, position))
+        respond(state, event.call, event.text, position, "asked")
 
 
 def _verdict(state: RunState, event: VerdictGiven, position: int) -> None:
     if event.verdict == "deny":
-        _respond(state, event.call, event.text, position, "denied")
+        respond(state, event.call, event.text, position, "denied")
 
 
 def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
@@ -283,7 +259,7 @@ def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
 
 
 def _observed(state: RunState, event: ObservationReceived, position: int) -> None:
-    _respond(state, event.call, event.content, position, event.status)
+    respond(state, event.call, event.content, position, event.status)
     if event.status == "error":
         state.failures.append(position)
     if event.returned is not None:
@@ -303,11 +279,11 @@ def _came_back(state: RunState, child: Returned) -> None:
 
 
 def _observation_refused(state: RunState, event: ObservationRefused, position: int) -> None:
-    _respond(state, event.call, event.text, position, "refused")
+    respond(state, event.call, event.text, position, "refused")
 
 
 def _reconciled(state: RunState, event: EffectReconciled, position: int) -> None:
-    _respond(state, event.call, event.content, position, "ok" if event.outcome == "landed" else event.outcome)
+    respond(state, event.call, event.content, position, "ok" if event.outcome == "landed" else event.outcome)
 
 
 def _in_doubt(state: RunState, event: EffectInDoubt, position: int) -> None:
@@ -333,35 +309,6 @@ def _ended(state: RunState, event: RunEnded, position: int) -> None:
 
 def _nothing(state: RunState, event: Event, position: int) -> None:
     """What the record's place and time do not already say changes nothing."""
-
-
-def _respond(state: RunState, number: int, content: Content | None, position: int, outcome: str = "") -> None:
-    """Give a call its one response; a later one (a refusal, a reconciliation) takes its place."""
-    call = state.calls.get(number)
-    if call is None:  # a recording with an answer too many: the replayer says so, the fold goes on
-        return
-    call.observed, call.outcome = position, outcome
-    if content is None:
-        call.response = None
-    elif call.native:
-        call.response = Message("tool", content, position, call_id=call.id)
-    else:
-        call.response = Message("user", content, position)
-
-
-def _settle(state: RunState) -> None:
-    """The calls of the last reply have their responses: they and what was said meanwhile join the transcript.
-
-    Only where a recording lacks an answer is a call still open; it stays, for what else is recorded of it.
-    """
-    state.messages += state.coming()
-    awaited = {getattr(request, "call", 0) for request in state.requests.values()}
-    calls, state.calls, state.waiting = state.calls, {}, []
-    for number, call in calls.items():
-        if number in awaited:
-            state.calls[number] = call
-        else:
-            state.tried.append(call.tried())
 
 
 _CHANGES: dict[type, Callable[[RunState, Any, int], None]] = {
