@@ -107,8 +107,8 @@ def _runs(lines: Sequence[Line], entries: Iterator[int], material: Material) -> 
     trace.clock = clock_of(moments)
     trace.began = next((one.at for one in moments if one is not None), None)
     trace.remarks += (Remark(name, value) for name, value in told.first)
-    if other := trace.labels.get("forked_from"):
-        trace.remarks.append(Remark("forked_from", {"session": other, "messages": inherited}))
+    if origin := trace.labels.get("forked_from"):
+        trace.remarks.append(Remark("forked_from", {"session": origin, "messages": inherited}))
     if by_time:
         trace.lacks(BY_TIME)
     trace.remarks += spawned(told.said[inherited:])
