@@ -3,6 +3,7 @@
 from redrive_events.chain import START, checked, examined, link
 from redrive_events.codec import (
     arguments_of,
+    call_digest,
     canonical,
     decode,
     decode_page,
@@ -262,6 +263,7 @@ __all__ = [
     "against",
     "arguments_of",
     "blocks_of",
+    "call_digest",
     "calls_of",
     "canonical",
     "check_batch",

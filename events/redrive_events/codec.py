@@ -72,6 +72,11 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
+def call_digest(tool: str, arguments: Json) -> str:
+    """The digest of a call: the same tool with the same arguments, in whatever order, has the same."""
+    return digest({"tool": tool, "arguments": arguments})
+
+
 def encode(record: Record) -> bytes:
     """The canonical line of ``record``; ``at`` always has six digits of a second.
 

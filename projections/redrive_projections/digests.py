@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from redrive_events import ModelAsked, Quarantined, Record, RunEnded, ToolCalled, digest, kind_of
+from redrive_events import ModelAsked, Quarantined, Record, RunEnded, ToolCalled, call_digest, kind_of
 from redrive_projections.folding import evolve
 from redrive_projections.requests import asked_in, has_other_tools
 from redrive_projections.state import RunState
@@ -43,7 +43,7 @@ def partings(records: Iterable[Record]) -> Iterator[Parting]:
 
 
 def _call(_: RunState, event: ToolCalled) -> tuple[str, str, str]:
-    return "digest", event.digest, digest({"tool": event.tool, "arguments": event.arguments})
+    return "digest", event.digest, call_digest(event.tool, event.arguments)
 
 
 # What is computed from the state that an event was derived from.

@@ -32,7 +32,7 @@ from redrive_events import (
     StopDecided,
     ToolCalled,
     VerdictGiven,
-    digest,
+    call_digest,
 )
 from redrive_projections import Call, RunState, left
 
@@ -94,7 +94,7 @@ def tool_called(program: Program, s: RunState, call: Call) -> ToolCalled:
         call=call.number,
         tool=call.tool,
         arguments=call.arguments,
-        digest=digest({"tool": call.tool, "arguments": call.arguments}),
+        digest=call_digest(call.tool, call.arguments),
         effect=effect,
         key=f"{s.started.nonce}:{call.number}" if keyed and s.started else "",
         attempt=call.attempt + 1,

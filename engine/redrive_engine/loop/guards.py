@@ -18,7 +18,7 @@ from redrive_events import (
     RepeatTerms,
     StagnationTerms,
     StopDecided,
-    digest,
+    call_digest,
 )
 from redrive_projections import Call, RunState, Turn, exhausted, left, used
 
@@ -48,7 +48,7 @@ def _repeated(terms: RepeatTerms, s: RunState, calls: Sequence[Call]) -> Iterato
     order = s.tool_calls
     planned = Counter[str]()
     for call in calls:
-        known = digest({"tool": call.tool, "arguments": call.arguments})
+        known = call_digest(call.tool, call.arguments)
         since = 1 if terms.window is None else order - terms.window + 1
         since = max(since, s.watch.landed) if terms.write_resets else since
         window = [made.position for made in s.watch.calls.get(known, ()) if made.order >= since]

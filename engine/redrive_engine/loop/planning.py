@@ -28,8 +28,8 @@ from redrive_events import (
     StopDecided,
     ToolCalled,
     VerdictGiven,
+    call_digest,
     canonical,
-    digest,
     parse_json,
     text_of,
 )
@@ -147,7 +147,7 @@ def begun(program: Program, s: RunState, plan: PlanDrawn) -> Follows:
         call=call,
         tool=RUN,
         arguments=arguments,
-        digest=digest({"tool": RUN, "arguments": arguments}),
+        digest=call_digest(RUN, arguments),
         effect="run",
     )
 

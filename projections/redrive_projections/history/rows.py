@@ -30,7 +30,7 @@ from redrive_events import (
     StoredLine,
     ToolCalled,
     VerdictGiven,
-    digest,
+    call_digest,
     examined,
     kind_of,
 )
@@ -322,7 +322,7 @@ class RunRows:
 
     def _describe(self, row: StepRow, tool: str, arguments: Json) -> None:
         row.tool, row.arguments = tool, json_text(arguments)
-        row.digest = digest({"tool": tool, "arguments": arguments})
+        row.digest = call_digest(tool, arguments)
         row.repeat = row.digest in self._proposed
         self._proposed.add(row.digest)
 
