@@ -1,4 +1,4 @@
-"""A worker that is killed right behind an append: the service desk, whose messages outlive it in a file."""
+"""A worker that is killed right behind an append; the messages of the service desk outlive it in a file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import redrive as rd
 from orders_sms import GOAL, make_agent
 from orders_sms.world import Sms, World
+from redrive_engine import load_agent
 from redrive_events import Record
 
 
@@ -45,12 +46,13 @@ class OutlivingWorld(World):
         return sms
 
 
-def main(log: str, sent: str, kill_after: str) -> None:
-    """Run the desk, or go on with its run."""
-    opened = KillingLog(Path(log))
+def main(agent: str, kill_after: str) -> None:
+    """Run an agent, or go on with its run."""
+    opened = KillingLog(Path("runs.db"))
     opened.kill_after = int(kill_after)
-    desk = make_agent(world=OutlivingWorld(Path(sent)))
-    run = desk.run(GOAL, log=opened, run_id="run", patience=rd.Patience(lease_s=0.3, look_s=0.01))
+    desk = agent == "orders_sms:agent"
+    asked = make_agent(world=OutlivingWorld(Path("sent.jsonl"))) if desk else load_agent(agent)
+    run = asked.run(GOAL, log=opened, run_id="run", patience=rd.Patience(lease_s=0.3, look_s=0.01))
     print(f"{run.status}: {run.answer}")
 
 

@@ -10,10 +10,14 @@ LESSONS_MAX = 5
 
 
 def lessons(log: EventLog, agent: str, goal: str, *, most: int = LESSONS_MAX) -> tuple[str, ...]:
-    """The lessons that the last runs of ``agent`` upon this ``goal`` have noted, each once, the latest last."""
+    """The lessons that the last runs of ``agent`` upon this ``goal`` have noted, each once, the latest last.
+
+    What a child run has learnt is a lesson of the run that it did a step for.
+    """
     found: dict[str, None] = {}
     for head in reversed([head for head in log.runs() if not head.run_id.endswith(NOTES)]):
-        started = next((record.event for record in islice(log.read(head.run_id), 1)), None)
+        root = head.run_id.partition("/")[0]
+        started = next((record.event for record in islice(log.read(root), 1)), None)
         if isinstance(started, RunStarted) and (started.agent, started.goal) == (agent, goal):
             noted = [one.event.lesson for one in log.read(head.run_id) if isinstance(one.event, ReflectionNoted)]
             found |= dict.fromkeys(lesson for lesson in reversed(noted) if lesson)

@@ -537,6 +537,16 @@ def test_no_lesson_is_noted_unless_the_contract_wants_it() -> None:
     assert found(run_of(agent_of(failing)), ReflectionNoted) == []
 
 
+def test_what_a_child_learnt_is_known_to_later_runs() -> None:
+    """Its goal is only a step, so it is the goal of the whole that counts."""
+    log = MemoryLog()
+    agent = agent_of(shopkeeper('look {"item": "nothing"}'), arm="plan", reflection="rule")
+    run_of(agent, log)
+    assert lessons(log, "shop", "Fill the shelf") == (
+        'Lesson: look(item="nothing") failed (No such item: there are tea and milk). Do not repeat it unchanged.',
+    )
+
+
 def test_lessons_of_earlier_runs_open_a_later_one() -> None:
     """Those of the same agent and goal, each once; the run holds them, so it replays without the others."""
     log = MemoryLog()
