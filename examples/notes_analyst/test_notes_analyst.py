@@ -50,6 +50,12 @@ ENDS: list[tuple[Make, str, str, int, list[str]]] = [
 ]
 MAKES = [pytest.param(make, id=make.__name__) for make, *_ in ENDS]
 QUICK = rd.Patience(pause_s=0.001)
+BARREN = """
+    WITH turns AS (SELECT run, step, min(position) AS at FROM steps GROUP BY ALL)
+    SELECT step FROM turns
+    WHERE step NOT IN (SELECT step FROM facts ASOF JOIN turns ON facts.run = turns.run AND position > at)
+    ORDER BY step
+"""
 
 
 def run_of(asked: rd.Agent, *, log: rd.MemoryLog | rd.SqliteLog | None = None, run_id: str = "run") -> rd.Run:
@@ -199,8 +205,25 @@ async def with_a_person(log: rd.MemoryLog, asked: rd.Agent) -> rd.Run:
     return run
 
 
-def test_turns_that_brought_no_new_fact_are_listed() -> None:
-    """More than three in a row are stagnation; the stop says which they were."""
+@pytest.mark.parametrize(
+    ("make", "barren"),
+    [
+        (make_agent, [6]),
+        (variants.hasty, [1, 7]),
+        (variants.straying, [1, 7]),
+        (variants.circling, [2, 3, 4, 5]),
+        (variants.stripped, [1, 2, 3, 4, 5, 6, 7, 8]),
+    ],
+)
+def test_turns_that_brought_no_new_fact_are_listed(make: Make, barren: list[int]) -> None:
+    """Of any run, whether a guard watched it or not."""
+    log = rd.MemoryLog()
+    run_of(make(), log=log)
+    assert [step for (step,) in ask(log, BARREN).rows] == barren
+
+
+def test_too_many_of_them_in_a_row_are_stagnation() -> None:
+    """The stop says which they were."""
     run = run_of(variants.circling())
     (stop,) = found(run, StopDecided)
     asked = [record.position for record in run.records() if isinstance(record.event, ModelReplied)]
