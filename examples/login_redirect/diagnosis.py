@@ -13,7 +13,7 @@ from login_redirect.world import BROKEN, FILES, TESTS, Found, RanTest, Repositor
 GOAL: Final = "A user who was on /settings logs in and lands on /. Find out why; change nothing."
 
 # Not only blanks, and at most 100 characters.
-QUERY: Final = r"(?s)(?=.*\S).{1,100}"
+QUERY: Final = r"(?s)\S(?:.{0,98}\S)?"
 
 ANSWER: Final = (
     "The login keeps the requested page under '{producer_key}', but the callback reads '{consumer_key}', "

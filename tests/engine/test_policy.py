@@ -313,7 +313,7 @@ OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, ma
         ),
         pytest.param(
             RULE.replace("{}", "{ arguments.a = { matches = '(' } }"),
-            "policy:3: '(' is no regular expression",
+            "policy:3: '(' is no regular expression of RE2: missing ): (",
             id="no pattern",
         ),
         pytest.param(

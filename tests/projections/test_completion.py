@@ -96,6 +96,9 @@ def test_how_a_run_reads(given_: list[Line], held: bool, then: str) -> None:
         pytest.param("matches", "ord_1 or 2", r"ord_\d+", False, id="as a whole"),
         pytest.param("matches", "ord_1\n", r"ord_\d+", False, id="line breaks too"),
         pytest.param("matches", 1, r"\d", None, id="a number matches nothing"),
+        pytest.param("matches", "a" * 50_000 + "!", r"(a+)+", False, id="a pattern over which others never end"),
+        pytest.param("matches", "\ud800", ".", None, id="half a character matches nothing"),
+        pytest.param("matches", "王芳", r"\p{Han}+", True, id="a script"),
         pytest.param("known", None, True, True, id="null is known"),
         pytest.param("known", MISSING, True, False, id="missing is not"),
         pytest.param("known", MISSING, False, True, id="and may be asked for"),
@@ -120,7 +123,16 @@ def test_a_predicate_holds_if_all_of_it_surely_does() -> None:
         pytest.param({"is": None}, None, id="fine"),
         pytest.param({}, "a predicate is a table of operators", id="empty"),
         pytest.param("5", "a predicate is a table of operators", id="no table"),
-        pytest.param({"matches": "("}, "'(' is no regular expression", id="no pattern"),
+        pytest.param({"matches": "("}, "'(' is no regular expression of RE2: missing ): (", id="no pattern"),
+        pytest.param({"matches": 5}, "5 is no regular expression", id="no text"),
+        pytest.param(
+            {"matches": "\ud800"}, "'\\ud800' is no regular expression: half a character", id="half a character"
+        ),
+        pytest.param(
+            {"matches": "(?=a)"},
+            "'(?=a)' is no regular expression of RE2: invalid perl operator: (?=",
+            id="looking ahead takes more than one pass",
+        ),
         pytest.param({"one_of": "ab"}, "one_of takes a list", id="no list"),
         pytest.param({"at_most": True}, "at_most takes a number", id="no number"),
         pytest.param({"known": 1}, "known takes true or false", id="no truth"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -55,7 +54,7 @@ def scope_readings(scope: Mapping[str, Predicate], arguments: Json) -> tuple[Sco
 def _compared(path: str, operator: str, limit: Json, value: Json) -> ScopeReading:
     try:
         found = compare(operator, value, limit)
-    except (BadInput, KeyError, re.error):  # what has no canonical spelling, or a predicate of another version
+    except (BadInput, KeyError):  # what has no canonical spelling, or a predicate of another version
         found = None
     path = spelled(("arguments", *split(path)))
     read = Reading(path=path, operator=operator, value=recordable(value), limit=limit)
