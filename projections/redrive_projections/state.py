@@ -37,7 +37,7 @@ _ANSWERS = {
 }
 
 
-class Fact(msgspec.Struct, frozen=True):
+class Fact(msgspec.Struct, frozen=True, gc=False):
     """A committed value, where it was committed, and the positions that bear it out."""
 
     value: Json
@@ -46,7 +46,7 @@ class Fact(msgspec.Struct, frozen=True):
     verifier: str
 
 
-class Call(msgspec.Struct):
+class Call(msgspec.Struct, gc=False):
     """A proposed call, as far as it has come; ``id`` is the provider's label, ``observed`` the answer's position.
 
     ``outcome`` is in one word what became of it: ok, error, timeout, denied, refused …; empty while it is open.

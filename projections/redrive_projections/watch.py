@@ -7,14 +7,14 @@ import msgspec
 from redrive_events import Content, Dimension, Failure, RecoveryChosen, Rung, text_of
 
 
-class Made(msgspec.Struct, frozen=True):
+class Made(msgspec.Struct, frozen=True, gc=False):
     """A call that was made: the how manieth it was, and where its request stands."""
 
     order: int
     position: int
 
 
-class Turn(msgspec.Struct):
+class Turn(msgspec.Struct, gc=False):
     """A reply and what came of it: whether an action in it was new, whether something became known.
 
     ``excused`` is a turn that says nothing against the model: infrastructure failed in it, or a person spoke.
