@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from redrive_events import ModelAsked, Quarantined, Record, RunEnded, ToolCalled, call_digest, kind_of
 from redrive_projections.folding import evolve
-from redrive_projections.requests import asked_in, has_other_tools
+from redrive_projections.requests import asked_in, has_other_terms
 from redrive_projections.state import RunState
 from redrive_projections.views import sealed
 
@@ -34,7 +34,7 @@ def partings(records: Iterable[Record]) -> Iterator[Parting]:
         before = _BEFORE.get(type(event))
         found = [before(state, event)] if before is not None else []
         evolve(state, record)
-        if type(event) is ModelAsked and not has_other_tools(state):
+        if type(event) is ModelAsked and not has_other_terms(state):
             found.append(("request", event.request, asked_in(state, event).digest))
         for field, stored, rebuilt in found:
             if stored != rebuilt:

@@ -21,6 +21,8 @@ from redrive_projections.folding import evolve
 from redrive_projections.state import RunState
 from redrive_projections.transcript import Message, request_digest
 
+_OFFER = ("contract", "tools")  # the parts of a program that say what a model is offered
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -55,7 +57,7 @@ def rebuilt(records: Iterable[Record], position: int) -> Asked:
 
     Raises:
         BadInput: no model was asked at this position.
-        CannotReplay: a worker with other tools than those the log holds had asked it.
+        CannotReplay: a worker with another contract or other tools than the log holds had asked it.
         BrokenChain: it is not the request that was asked.
     """
     others = list[str]()
@@ -82,10 +84,10 @@ def offered(tools: Json, purpose: Purpose, terms: Terms) -> Json:
     return {way: tools[way] for way in terms.ways_out if way in tools} if terms.arm in SPEAKING else tools
 
 
-def has_other_tools(state: RunState) -> bool:
-    """Whether a worker has brought tools other than those the run began with, of which the log has only the digest."""
-    began = state.started.parts.get("tools") if state.started else None
-    return state.parts.get("tools") != (began.digest if began else None)
+def has_other_terms(state: RunState) -> bool:
+    """Whether a worker has brought another contract or other tools, of which the log has only the digest."""
+    began = state.started.parts if state.started else {}
+    return any(state.parts.get(name) != (began[name].digest if name in began else None) for name in _OFFER)
 
 
 def _asked(records: Iterable[Record]) -> Iterator[tuple[Asked, ModelAsked, RunState]]:
@@ -97,7 +99,7 @@ def _asked(records: Iterable[Record]) -> Iterator[tuple[Asked, ModelAsked, RunSt
 
 
 def _unlike(state: RunState, position: int) -> CannotReplay | BrokenChain:
-    if has_other_tools(state):
-        where = f"run {state.run_id}: position {position}"
-        return CannotReplay(f"{where}: a worker asked it with tools of its own, and the log holds only their digest")
+    if has_other_terms(state):
+        whose = "a worker asked it with a contract or tools of its own, of which the log has the digest alone"
+        return CannotReplay(f"run {state.run_id}: position {position}: {whose}")
     return BrokenChain(state.run_id, position=position, problem="the log rebuilds another request than was asked")

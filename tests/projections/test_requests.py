@@ -24,7 +24,7 @@ from redrive_events import (
     digest,
     load_portable,
 )
-from redrive_projections import rebuilt, requests
+from redrive_projections import partings, rebuilt, requests
 from tests.projections.story import ASKED, LEASE, REPLY, STARTED, told
 from tests.random_runs import programs, random_run, tapes
 from tests.renew_recordings import FOLDER
@@ -105,17 +105,25 @@ def test_a_request_that_is_another_is_told() -> None:
         rebuilt(told(STARTED, LEASE, ASKED), 3)
 
 
-def test_tools_that_a_later_worker_brought_are_not_in_the_log() -> None:
+def test_what_a_later_worker_offered_is_not_in_the_log() -> None:
     """Of its program the log has the digests."""
     started = msgspec.structs.replace(STARTED, parts=PARTS)
-    other = LeaseGranted(worker="w", epoch=2, parts={"tools": OTHERS})
-    with pytest.raises(CannotReplay, match="a worker asked it with tools of its own"):
-        rebuilt(told(started, other, MODEL), 3)
+    for other in ({"tools": OTHERS}, {"tools": PARTS["tools"].digest, "contract": digest("another")}):
+        records = told(started, LeaseGranted(worker="w", epoch=2, parts=other), MODEL)
+        with pytest.raises(CannotReplay, match="a worker asked it with a contract or tools of its own"):
+            rebuilt(records, 3)
+        assert [one for one in partings(records) if one.field == "request"] == []
 
 
 @pytest.mark.parametrize(
     ("arm", "purpose", "tools"),
-    [("loop", "act", TOOLS), ("plan", "plan", {}), ("loop", "reflect", {}), ("direct", "act", {})],
+    [
+        ("loop", "act", TOOLS),
+        ("plan", "plan", {}),
+        ("loop", "reflect", {}),
+        ("direct", "act", {}),
+        ("workflow", "act", {}),
+    ],
 )
 def test_a_request_has_what_is_no_message_too(arm: str, purpose: str, tools: Json) -> None:
     """The model, its parameters, and the tools as it was told of them, where there was something to call."""
