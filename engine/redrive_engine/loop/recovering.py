@@ -27,8 +27,7 @@ def judged(program: Program, s: RunState, *kinds: Failure) -> Follows:
     """Whether failures of these kinds have reached their quota; None is no limit."""
     for kind in kinds:
         quota: int | None = getattr(program.terms.quotas, kind)
-        count = len(s.watch.pending(kind))
-        if s.running and quota is not None and count >= quota:
+        if quota is not None and s.running and (count := len(s.watch.pending(kind))) >= quota:
             one, several = FAILURES[kind]
             yield from recovered(program, s, kind, one if count == 1 else f"{count} {several} in a row")
 
