@@ -12,7 +12,21 @@ from redrive_replays.traces.material import Material
 
 # What a list of traces, or one trace, stands in; rows of a data set have the trace in one field among others.
 _WRAPPERS: Final = (
-    *("data", "rows", "row", "results", "items", "records", "examples", "samples", "logs", "runs", "traces", "trace"),
+    *(
+        "data",
+        "rows",
+        "row",
+        "results",
+        "items",
+        "records",
+        "examples",
+        "samples",
+        "logs",
+        "log",
+        "runs",
+        "traces",
+        "trace",
+    ),
     *("trajectories", "trajectory", "traj", "sessions", "conversations", "events", "entries", "lines", "messages"),
     *("train", "test", "validation", "content", "json", "output", "result", "body", "payload", "simulations"),
 )

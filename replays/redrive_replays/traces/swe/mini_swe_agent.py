@@ -26,6 +26,8 @@ NO_TOOLS: Final = "the definitions of its tools"
 _FENCE: Final = re.compile(r"```(?:mswea_)?(?:bash|bash_command)\s*\n.*?\n```", re.DOTALL)
 _BARE: Final = frozenset({"role", "content", "timestamp", "extra"})
 _BARE_ROLES: Final = frozenset({"system", "user", ASSISTANT})
+# What a trajectory tells of itself beside how it ended.
+_OF_INFO: Final = frozenset({"model_stats", "mini_version", "submission"})
 # What a response says that is kept as what it means.
 _READ: Final = frozenset({"choices", "usage", "model", "id", "object"})
 
@@ -185,7 +187,7 @@ def _is_trajectory(value: Json) -> bool:
     name, info = value.get("trajectory_format"), value.get("info")
     if isinstance(name, str):
         return name.startswith(FORMAT)
-    return isinstance(info, dict) and "exit_status" in info and ("model_stats" in info or "mini_version" in info)
+    return isinstance(info, dict) and "exit_status" in info and not _OF_INFO.isdisjoint(info)
 
 
 def _is_bare(value: list[Json]) -> bool:

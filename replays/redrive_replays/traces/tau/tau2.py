@@ -23,6 +23,8 @@ NO_AGENT: Final = "the agent and its model (they stand in results.json)"
 NOT_SEEN: Final = "that the model was not shown the user's own calls (inferred; they stand in its transcript)"
 _LABELS: Final = ("task_id", "trial")
 _READ: Final = frozenset({"messages", "ticks", "reward_info", *_LABELS})
+# Of these each simulation has one at least.
+_OF_SIMULATIONS: Final = frozenset({"termination_reason", "agent_cost", "user_cost"})
 # What a speech tick has beside words and calls is sound and silence.
 _SOUND: Final = frozenset({"audio_content", "audio_script_gold", "audio_format", "speech_effects", "source_effects"})
 
@@ -209,7 +211,7 @@ def _simulations(material: Material) -> Iterator[tuple[int, Json, int]]:
 def _is_simulation(value: Json) -> bool:
     if not isinstance(value, dict) or "task_id" not in value:
         return False
-    if "termination_reason" not in value and not isinstance(value.get("reward_info"), dict):
+    if _OF_SIMULATIONS.isdisjoint(value) and not isinstance(value.get("reward_info"), dict):
         return False
     return "messages" in value or "ticks" in value
 
