@@ -110,7 +110,7 @@ def _piecewise(said: str, sources: list[_Source]) -> Positions:
         return ()
     pieces = [
         _all(source.positions for source in sources if _counts(Decimal(piece), None, source))
-        for piece in re.findall(r"\d+", said)
+        for piece in set(re.findall(r"\d+", said))
     ]
     return _all(pieces) if all(pieces) else ()
 

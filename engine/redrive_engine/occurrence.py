@@ -11,8 +11,9 @@ from typing import Final
 
 from redrive_events import BadInput, Json, canonical, parse_json
 
-# Fewer characters than this are no number that people write in groups.
+# Fewer characters than this, or more, are no number that people write in groups.
 GROUPED_CHARS_MIN: Final = 7
+GROUPED_CHARS_MAX: Final = 100
 
 _GAP = r"[ \-().]{0,2}"
 # The calling codes of the world, of which none begins like another.
@@ -42,9 +43,10 @@ def occurs(value: str | float | Decimal, words: str) -> bool:
         return any(_has_number(leaf, Decimal(str(value))) for leaf in leaves)
     text = _plain(value)
     bare = re.sub(r"[^\da-z]", "", text)
-    if len(bare) >= GROUPED_CHARS_MIN and _TELEPHONE.fullmatch(text):
+    in_groups = GROUPED_CHARS_MIN <= len(bare) <= GROUPED_CHARS_MAX
+    if in_groups and _TELEPHONE.fullmatch(text):
         return any(_has_telephone(leaf, text, bare) for leaf in leaves)
-    if len(bare) >= GROUPED_CHARS_MIN and _GROUPED.fullmatch(text):
+    if in_groups and _GROUPED.fullmatch(text):
         return any(_has_group(leaf, bare) for leaf in leaves)
     return bool(text) and any(_has_text(leaf, text) for leaf in leaves)
 
@@ -111,7 +113,10 @@ def _has_number(leaf: str, value: Decimal) -> bool:
     if _number(leaf) == value:
         return True
     for found in _NUMBER.finditer(leaf):
-        negative = leaf[found.start() - 1 : found.start()] == "-" and not leaf[: found.start() - 1][-1:].isalnum()
+        negative = (
+            leaf[found.start() - 1 : found.start()] == "-"
+            and not leaf[max(0, found.start() - 2) : found.start() - 1].isalnum()
+        )
         start = found.start() - negative
         if _number(leaf[start : found.end()].replace(",", "")) == value and _whole(leaf, start, found.end(), unit=True):
             return True
@@ -127,7 +132,7 @@ def _number(text: str) -> Decimal | None:
 
 def _whole(leaf: str, start: int, end: int, *, unit: bool = False) -> bool:
     """Whether nothing of the same word or number stands before or behind; behind a number a unit may."""
-    found, before, after = leaf[start:end], leaf[:start][-2:], leaf[end:][:2]
+    found, before, after = leaf[start:end], leaf[max(0, start - 2) : start], leaf[end : end + 2]
     if before and _joined(before[-1], found[0]):
         return False
     if after and _joined(found[-1], after[0]) and not (unit and not after[0].isdigit()):

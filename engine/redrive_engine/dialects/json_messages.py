@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from string import ascii_letters
 from typing import Final, Literal
 
 from redrive_engine.dialects.reading import Decision, Proposal, Unreadable, summary_of
@@ -23,7 +23,7 @@ _ENDS: Final[Mapping[str, tuple[Literal["finish", "unable", "escalate"], str]]] 
     "unable": ("unable", "answer"),
     "escalate": ("escalate", "reason"),
 }
-_FENCED = re.compile(r"\s*```[a-zA-Z]*\s*(.*?)\s*```\s*", re.DOTALL)
+_FENCE: Final = "```"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,7 @@ class JsonMessages:
     def read(self, content: Content) -> Decision | Unreadable:
         """The action or final word; what else it may be is said in our own words."""
         try:
-            text = text_of(content)
-            fenced = _FENCED.fullmatch(text)
-            reply = parse_json(fenced[1] if fenced else text)
+            reply = parse_json(_unfenced(text_of(content)))
         except BadInput:
             return _unreadable("not JSON")
         kind = reply.get("type") if isinstance(reply, dict) else None
@@ -53,6 +51,13 @@ class JsonMessages:
             return _unreadable("a text is expected in summary, answer, reason and tool")
         summary = summary_of(reply.get("summary", ""))
         return _end(kind, reply, summary) if kind in _ENDS else _action(reply, summary)
+
+
+def _unfenced(text: str) -> str:
+    inner = text.strip()
+    if not inner.startswith(_FENCE) or not inner.endswith(_FENCE):
+        return text
+    return inner[len(_FENCE) : -len(_FENCE)].lstrip(ascii_letters).strip()
 
 
 def _end(kind: str, reply: dict[str, Json], summary: str) -> Decision | Unreadable:

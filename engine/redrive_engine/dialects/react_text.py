@@ -42,14 +42,15 @@ _ENDS: Final[Mapping[str, Literal["finish", "unable", "escalate"]]] = {
     "escalate": "escalate",
 }
 # Markdown in front (`**`, `###`, `-`, `1.`), a number behind the label, a colon of either width, markdown again.
+# Nothing that was taken is given back, so that a reply of a million blanks is read as fast as any.
 _LABEL = re.compile(
-    r"^[ \t\ufeff>*_#\-`]*(?:\d+[.)][ \t]*)?[*_`]*("
+    r"^[ \t\ufeff>*_#\-`]*+(?:\d++[.)][ \t]*+)?[*_`]*+("
     + "|".join(sorted(map(re.escape, LABELS), key=len, reverse=True))
-    + r")[ \t]*\d*[ \t]*[*_`]*[ \t]*[:：][*_]*",  # noqa: RUF001 - the colon of Chinese text
+    + r")[ \t]*+\d*+[ \t]*+[*_`]*+[ \t]*+[:：][*_]*",  # noqa: RUF001 - the colon of Chinese text
     re.IGNORECASE | re.MULTILINE,
 )
 # An input on the line of its action, which no label at the beginning of a line finds.
-_INLINE = re.compile(r"[ \t]+(?:action input|行动输入|动作输入)[ \t]*[:：]", re.IGNORECASE)  # noqa: RUF001
+_INLINE = re.compile(r"(?<![ \t])[ \t]++(?:action input|行动输入|动作输入)[ \t]*[:：]", re.IGNORECASE)  # noqa: RUF001
 _FENCE = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n?")
 _HINT = 'Reply with "Thought:", then either "Action:" and "Action Input:" with a JSON object, or "Final Answer:".'
 

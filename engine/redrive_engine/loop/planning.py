@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final, TypeAlias
 
 import msgspec
@@ -39,11 +40,14 @@ from redrive_projections import Call, RunState, left, same
 RUN: Final = "run"
 RULE: Final = "a step of the plan"
 
-_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```[a-zA-Z]*+[^\S\n]*+\n(.*?)```", re.DOTALL)
+# So many brackets are looked at for the beginning of a list of steps.
+BRACKETS_MAX: Final = 1_000
+_BRACKET = re.compile(r"[{\[]")
 Steps: TypeAlias = tuple[PlannedStep, ...]
 
 # `1. …`, `2) …`, `3、…`, `- …`: a list as people and models write one.
-_ITEM = re.compile(r"^\s*(?:\d{1,2}\s*[.)、：:．]|[-*•])\s*(\S.*?)\s*$", re.MULTILINE)  # noqa: RUF001 - Chinese signs
+_ITEM = re.compile(r"^[^\S\n]*+(?:\d{1,2}\s*+[.)、：:．]|[-*•])\s*+(\S.*)", re.MULTILINE)  # noqa: RUF001 - Chinese signs
 
 
 def words(terms: PlanTerms, off_plan: str) -> str:
@@ -83,19 +87,19 @@ def read_plan(content: Content, *, most: int) -> Steps | Unreadable:
 
 def _steps(text: str) -> Iterator[PlannedStep]:
     for candidate in (*_FENCE.findall(text), text):
-        for start in (at for at, sign in enumerate(candidate) if sign in "{["):
-            found = _listed(candidate[start:])
+        for bracket in islice(_BRACKET.finditer(candidate), BRACKETS_MAX):
+            found = _listed(candidate, bracket.start())
             if found:
                 yield from found
                 return
     yield from (PlannedStep(" ".join(words.split())) for words in _ITEM.findall(text))
 
 
-def _listed(text: str) -> list[PlannedStep]:
-    """The steps of the JSON that ``text`` begins with; none if it is no list of steps."""
+def _listed(text: str, start: int) -> list[PlannedStep]:
+    """The steps of the JSON that begins at ``start``; none if it is no list of steps."""
     try:
-        _, end = json.JSONDecoder().raw_decode(text)
-        value = parse_json(text[:end])
+        _, end = json.JSONDecoder().raw_decode(text, start)
+        value = parse_json(text[start:end])
     except (ValueError, RecursionError, BadInput):
         return []
     listed = value.get("steps") if isinstance(value, dict) else value
