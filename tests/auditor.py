@@ -37,9 +37,11 @@ from redrive_events import (
     ObservationRefused,
     ObservationVerified,
     PersonAsked,
+    PlanDrawn,
     ReconcileAsked,
     Record,
     RecoveryChosen,
+    ReflectionNoted,
     ReplyRefused,
     RunEnded,
     RunStarted,
@@ -53,6 +55,7 @@ from tests.watchdog import Escalations, Guards, Quotas, fails, mends
 
 Append: TypeAlias = Sequence[Record]
 Words: TypeAlias = dict[str, Json]
+Notice: TypeAlias = BudgetWarned | RecoveryChosen | ReflectionNoted | PlanDrawn
 
 ANSWERED = {
     ModelReplied: ModelAsked,
@@ -72,21 +75,24 @@ class Rule(Protocol):
 
 
 class Auditor:
-    """All rules at once, for the run of a program; one that is not driven by the loop has fewer."""
+    """All rules at once, for the run of a program, however it is driven."""
 
     def __init__(self, program: Program) -> None:
-        self._rules: list[Rule] = [Shape(), Causes(), Requests(), Knowledge(), Signals()]
-        if (program.terms.arm, program.terms.reflection) == ("loop", "none"):
-            self._rules += [
-                Calls(program),
-                Transcript(),
-                Consequences(program),
-                Spending(program),
-                Quotas(program),
-                Guards(program),
-                Escalations(),
-                People(program),
-            ]
+        self._rules: list[Rule] = [
+            Shape(),
+            Causes(),
+            Requests(),
+            Calls(program),
+            Transcript(),
+            Knowledge(),
+            Consequences(program),
+            Spending(program),
+            Signals(),
+            Quotas(program),
+            Guards(program),
+            Escalations(),
+            People(program),
+        ]
 
     def take(self, append: Append) -> None:
         """One append further."""
@@ -215,7 +221,7 @@ class Calls:
 
     def __init__(self, program: Program) -> None:
         self.terms = program.terms
-        self.effects = {name: one.effect for name, one in (program.tools or {}).items()}
+        self.effects: dict[str, str] = {name: one.effect for name, one in (program.tools or {}).items()}
         self.verified = {one.tool for one in program.verifiers}
         self.nonce = ""
         self.calls = 0
@@ -272,7 +278,7 @@ class Calls:
         before = self.attempts.setdefault(event.call, [])
         assert self.verdicts[event.call].verdict == "allow", "denied is never called"
         assert event.attempt == len(before) + 1 <= max(1, self.terms.attempts), "attempts are counted and bounded"
-        assert event.effect == self.effects.get(event.tool, "unknown")
+        assert event.effect == ("run" if event.tool == "run" else self.effects.get(event.tool, "unknown"))
         keyed = self.effects.get(event.tool, "read") != "read"
         assert event.key == (f"{self.nonce}:{event.call}" if keyed else ""), "what may act has a key"
         assert event.digest == hashlib.sha256(canonical({"arguments": event.arguments, "tool": event.tool})).hexdigest()
@@ -285,10 +291,10 @@ class Calls:
 
     def _observed(self, event: ObservationReceived, rest: list[Event]) -> None:
         effect = self.attempts[event.call][-1].effect
-        doubtful = event.status in IN_DOUBT and effect != "read"
+        doubtful = event.status in IN_DOUBT and effect not in {"read", "run"}
         assert (EffectConfirmed(call=event.call) in rest) == (event.status == "ok" and effect == "write")
         assert bool([one for one in rest if isinstance(one, EffectInDoubt)]) == doubtful
-        if event.status != "ok":
+        if event.status != "ok" and event.returned is None:
             assert not [
                 one for one in rest if isinstance(one, ObservationVerified | ObservationRefused | FactCommitted)
             ]
@@ -315,6 +321,8 @@ class Transcript:
 
     def __init__(self) -> None:
         self.rest: Words = {}
+        self.tools: Words = {}
+        self.purpose = "act"
         self.facts_view = False
         self.said_at: dict[int, list[Words]] = {}
         self.opening: list[Words] = []
@@ -336,7 +344,9 @@ class Transcript:
     def _started(self, event: RunStarted, position: int) -> None:
         tools = event.parts["tools"].data if "tools" in event.parts else {}
         terms = event.contract
-        self.rest = {"parameters": terms.parameters, "tools": tools}
+        self.rest = {"parameters": terms.parameters}
+        ways = {way: tools[way] for way in terms.ways_out}
+        self.tools = {"act": ways if terms.arm in {"direct", "workflow"} else tools}
         self.facts_view = terms.view == "facts"
         prompt = event.parts["prompt"].data if "prompt" in event.parts else ()
         self.opening = [dict(one) for one in prompt]
@@ -352,12 +362,19 @@ class Transcript:
     def _replied(self, event: ModelReplied, position: int) -> None:
         said = {"role": "assistant", "content": event.content}
         self.reply, self.said_at[position], self.unanswered = event.content, [said], []
-        self.said.append(said)
+        self.said += [said] if self.purpose == "act" else []
         self.view["step"] += 1
 
-    def _noticed(self, event: BudgetWarned | RecoveryChosen, position: int) -> None:
+    def _noticed(self, event: Notice, position: int) -> None:
         """The engine's own words stand behind the responses."""
-        said = [{"role": "user", "content": event.text}] if event.text else []
+        match event:
+            case ReflectionNoted():
+                text = event.lesson
+            case PlanDrawn():
+                text = "\n".join(["The plan:", *(f"{n}. {one.words}" for n, one in enumerate(event.steps, start=1))])
+            case _:
+                text = event.text
+        said = [{"role": "user", "content": text}] if text else []
         self.late += said
         self.said_at[position] = said
 
@@ -377,7 +394,7 @@ class Transcript:
         self.view["consecutive_parse_errors"] += type(event) is ReplyRefused
 
     def _decided(self, event: DecisionMade, position: int) -> None:
-        self.turn = {one.call: None for one in event.calls}
+        self.turn |= {one.call: None for one in event.calls}
         self.view["consecutive_parse_errors"] = 0
         for one in event.calls:
             block: Any = None if one.block is None else self.reply[one.block]
@@ -412,13 +429,15 @@ class Transcript:
         for one in event.new:
             now += self.said_at[one] if isinstance(one, int) else [{"role": one.role, "content": one.text}]
         view = [*self.opening, *self.unanswered, {"role": "user", "content": canonical(self.view).decode()}]
-        assert now == (view if self.facts_view else self.said), "responses in reply order, one for each call"
-        assert event.request == self._digest(now, event.model), "the digest is that of the request in the log"
-        self.asked = now
+        own = [] if event.purpose == "act" else now[-1:]
+        assert now == [*(view if self.facts_view else self.said), *own], "responses in reply order, one for each call"
+        rest = {**self.rest, "model": event.model, "tools": self.tools.get(event.purpose, {})}
+        assert event.request == self._digest(now, rest), "the digest is that of the request in the log"
+        self.asked, self.purpose = now, event.purpose
 
-    def _digest(self, messages: Iterable[Words], model: str) -> str:
+    def _digest(self, messages: Iterable[Words], rest: Words) -> str:
         each = [hashlib.sha256(canonical(message)).digest() for message in messages]
-        return hashlib.sha256(b"".join([*each, canonical({"model": model, **self.rest})])).hexdigest()
+        return hashlib.sha256(b"".join([*each, canonical(rest)])).hexdigest()
 
     _STEPS: ClassVar[dict[type, Callable[[Transcript, Any, int], None]]] = {
         RunStarted: _started,
@@ -435,6 +454,8 @@ class Transcript:
         CallIntercepted: _held,
         BudgetWarned: _noticed,
         RecoveryChosen: _noticed,
+        ReflectionNoted: _noticed,
+        PlanDrawn: _noticed,
         FactCommitted: _fact,
         ModelAsked: _asked,
     }
@@ -505,6 +526,8 @@ class Consequences:
                 assert event.kind == "escalate" or spoken
             case StopDecided(status="failed", reason="unable"):
                 assert event.unable
+            case StopDecided(status="failed") if self.terms.arm in {"direct", "workflow"}:
+                assert follows.reason.startswith("not done: ") or spoken, "one answer, whatever it lacks"
             case ModelAsked() | StopDecided() | BudgetWarned():
                 own = follows == StopDecided(status="succeeded" if self.terms.done else "finished", reason="done")
                 assert spoken or (own and (event.kind, event.unable) == ("finish", False))

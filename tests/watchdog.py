@@ -43,6 +43,8 @@ def fails(event: Event) -> Failure | None:
     if isinstance(event, VerdictGiven):
         return None if event.verdict == "allow" else "arguments" if event.rule in SLIPS else "denied"
     if isinstance(event, ObservationReceived):
+        if event.returned is not None:
+            return None
         return "infrastructure" if event.status in UNANSWERED else "tool_failed" if event.status == "error" else None
     if isinstance(event, FinishRefused):
         return "finish" if event.missing or event.unsupported else None
@@ -57,6 +59,8 @@ def mends(event: Event) -> set[Failure]:
         return {"arguments", "denied"} if event.verdict == "allow" else set() if event.rule in SLIPS else {"arguments"}
     status = getattr(event, "status", getattr(event, "outcome", ""))
     if isinstance(event, ObservationReceived | EffectReconciled):
+        if getattr(event, "returned", None) is not None:
+            return set()
         return _ANSWERS.get(status, set())
     return _SUCCESSES.get(type(event), set())
 
@@ -156,6 +160,7 @@ class Guards:
         self.warned: dict[str, int] = {}
         self.barren: list[int] = []
         self.learnt = False
+        self.acting = True
         self.used: dict[str, int] = {"steps": 0, "tokens": 0, "cost": 0}
         self.last: dict[str, int] = {}
 
@@ -176,8 +181,9 @@ class Guards:
         tokens = usage.input + usage.cache_read + usage.cache_write + usage.output if usage else 0
         self.last = {"steps": 1, "tokens": tokens, "cost": event.cost_micros or 0}
         self.used = {name: self.used[name] + self.last[name] for name in self.used}
-        self.barren.append(record.position)
-        self.learnt = False
+        if self.acting:
+            self.barren.append(record.position)
+            self.learnt = False
         if self.terms.guards.last_step and self._over():
             called = [one.event for one in append if isinstance(one.event, ToolCalled)]
             assert called == [], "nothing is begun on the last step"
@@ -219,7 +225,7 @@ class Guards:
     def _observed(self, record: Record, append: Sequence[Record]) -> None:
         event: Any = record.event
         status = getattr(event, "status", "")
-        if status in UNANSWERED:
+        if status in UNANSWERED and getattr(event, "returned", None) is None:
             self.barren, self.learnt = [], True
         lost = (status in UNANSWERED and self.effects[event.call] == "read") or (
             getattr(event, "outcome", "") == "not_landed"
@@ -244,6 +250,7 @@ class Guards:
 
     def _asked(self, record: Record, append: Sequence[Record]) -> None:
         guards, budget = self.terms.guards, self.terms.budget
+        self.acting = record.event.purpose == "act"  # type: ignore[union-attr]
         if guards.warn and budget.steps is not None and self.used["steps"] == budget.steps - 1:
             assert "steps" in self.warned, "who has one step left is told so"
         if guards.barren_turns is not None:

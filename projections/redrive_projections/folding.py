@@ -260,10 +260,10 @@ def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
 
 def _observed(state: RunState, event: ObservationReceived, position: int) -> None:
     respond(state, event.call, event.content, position, event.status)
-    if event.status == "error":
-        state.failures.append(position)
     if event.returned is not None:
         _came_back(state, event.returned)
+    elif event.status == "error":
+        state.failures.append(position)
 
 
 def _came_back(state: RunState, child: Returned) -> None:

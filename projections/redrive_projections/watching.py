@@ -119,6 +119,8 @@ def _forgiven(state: RunState, call: int) -> None:
 
 def _observed(state: RunState, event: ObservationReceived, position: int) -> None:
     _looked(state)
+    if event.returned is not None:  # how a child ended is its plan's matter, and no tool's
+        return
     if event.status == "ok":
         _went_well(state, "tool_failed", "infrastructure")
     elif event.status == "error":

@@ -274,6 +274,16 @@ def test_an_effect_in_doubt_never_goes_back_to_the_model(on_doubt: Any, status: 
     assert {one.status for one in found(run, ObservationReceived)} == {"unknown"}
 
 
+def test_a_child_that_fails_is_no_tool_that_failed() -> None:
+    """The plan is drawn anew; neither does a quota of tools count it, nor is a lesson asked for."""
+    steps = ({"step": 'look {"item": "tea"}', "budget": 1},)
+    quotas = FailureQuotas(tool_failed=1)
+    run = run_of(agent_of(shopkeeper(*steps), arm="plan", plan=Plan(revisions=2), quotas=quotas, reflection="model"))
+    assert run.state.end is not None
+    assert (len(found(run, PlanDrawn)), run.state.end.reason.startswith("off plan 3")) == (3, True)
+    assert {one.purpose for one in found(run, ModelAsked)} == {"plan"}
+
+
 def test_tool_calls_of_children_are_within_the_budget() -> None:
     """A child is a call, too, and what it may call is what is left behind it."""
     steps = ['look {"item": "tea"}'] * 3
