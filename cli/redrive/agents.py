@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
+from contextlib import redirect_stdout
 
 from redrive_engine import Agent, load_agent
 from redrive_events import BadInput, RedriveError
 
 
 def agent_named(spec: str) -> Agent:
-    """The agent ``MODULE:ATTR``.
+    """The agent ``MODULE:ATTR``; what its module prints is no answer of a command, and goes to stderr.
 
     Raises:
         BadInput: there is none, or its module cannot be loaded.
     """
     try:
-        return load_agent(spec)
+        with redirect_stdout(sys.stderr):
+            return load_agent(spec)
     except (RedriveError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a module may even leave the program

@@ -154,7 +154,8 @@ def _told(error: Exception) -> int:
 
 def _speak_utf8() -> None:
     """One encoding for what is said, whatever the surroundings claim; what it cannot spell is shown escaped."""
-    # A stream that was closed before the start is none at all.
+    # A stream that was closed before the start is none at all; nothing is read, or shown, where it was.
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - open to the end
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -11,20 +12,28 @@ from typing import IO
 
 from redrive_events import BadInput
 
+# What a log begins with, as any file of SQLite does.
+_SQLITE = b"SQLite format 3\0"
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of ``path`` once all of it is written; for its owner alone, as a log is.
 
     What a link leads to is replaced, not the link; into a pipe or a device is written, since none may take its place.
+    A log is never replaced: whoever names one has taken `-o` for `--log`.
     """
     part = None
     try:
         path = Path(os.path.realpath(path)) if path.is_symlink() else path
-        if path.exists() and not (path.is_file() or path.is_dir()):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():
             with path.open("wb") as device:
                 yield device
             return
+        if _is_log(path):
+            raise BadInput("it is a log, and what is written does not take its place", place=str(path))
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             part = Path(file.name)
             yield file
@@ -35,3 +44,10 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
+
+
+def _is_log(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE

@@ -149,7 +149,7 @@ class Agent:
             LeaseHeld: another worker drives the run.
         """
         around = surroundings or Surroundings()
-        run_id = check_run_id(run_id or around.mint()[:10])
+        run_id = _own_run_id(run_id or around.mint()[:10])
         started = self._started(
             goal, around, principal=principal, tenant=tenant, labels=dict(labels or {}), lessons=tuple(lessons)
         )
@@ -205,3 +205,11 @@ class Agent:
             for word in ("agent", "goal", "principal", "tenant"):
                 if before is None or getattr(before, word) != getattr(started, word):
                     raise BadInput(f"the id is taken by a run of another {word}", place=f"run {run_id}") from None
+
+
+def _own_run_id(run_id: str) -> str:
+    """``run_id``, if a run may be begun, or gone on with, under it: a child run is driven with its parent."""
+    if {"/", "@"} & set(check_run_id(run_id)):
+        parent = run_id.partition("@")[0].partition("/")[0]
+        raise BadInput(f"it belongs to run {parent}, and is driven with it", place=f"run {run_id}")
+    return run_id

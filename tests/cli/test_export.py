@@ -86,3 +86,20 @@ def test_into_a_pipe_is_written_and_a_link_is_followed(redrive: Redrive, inciden
         assert reader.communicate(timeout=60)[0] == (folder / "behind").read_bytes()
     finally:
         reader.kill()
+
+
+@pytest.mark.parametrize("said", ["export refund-1 -o {}", "heads -o {}", "export --all -o link"])
+def test_no_file_takes_the_place_of_a_log(redrive: Redrive, refund: str, folder: Path, said: str) -> None:
+    """A slip of `-o` for `--log` would be the end of all runs in it."""
+    (folder / "link").symlink_to("redrive.db")
+    found = redrive(*said.format("redrive.db").split())
+    assert found.code == 2
+    assert found.err.endswith("redrive.db: it is a log, and what is written does not take its place\n")
+    assert redrive("verify").code == 0
+
+
+@pytest.mark.parametrize("path", ["", ".", "runs"])
+def test_a_folder_is_no_file_to_write(redrive: Redrive, refund: str, folder: Path, path: str) -> None:
+    """Nor is no name at all, which is the current one."""
+    (folder / "runs").mkdir()
+    assert redrive("export", refund, "-o", path) == (2, "", f"redrive: {path or '.'}: is a directory\n")

@@ -247,3 +247,43 @@ def test_a_model_elsewhere(redrive: Redrive, folder: Path) -> None:
         assert (code, out) == (0, "x  finished\ndone\n")
     finally:
         process.communicate("\n", timeout=30)
+
+
+@pytest.mark.parametrize("run_id", ["trip/2", "trip@notes", "trip/2@notes"])
+def test_what_belongs_to_a_run_is_driven_with_it(redrive: Redrive, folder: Path, run_id: str) -> None:
+    """A run under the name of a child, or of remarks, would stand in their place."""
+    said = redrive("run", "refund_desk:agent", "--goal", "Refund ord_123", "--run-id", run_id)
+    assert said == (2, "", f"redrive: run {run_id}: it belongs to run trip, and is driven with it\n")
+    assert not (folder / "redrive.db").exists()
+
+
+PRINTING = '''
+import redrive as rd
+
+print("loaded")
+
+@rd.tool(effect="read")
+def look() -> str:
+    """Look."""
+    print("looking")
+    return "seen"
+
+model = rd.ScriptedModel([rd.reply("", rd.use("look")), "done"])
+agent = rd.Agent("printing", "1", rd.Contract(), tools=[look], model=model)
+'''
+
+
+def test_what_an_agent_prints_does_not_stand_in_the_json(redrive: Redrive, folder: Path) -> None:
+    """A program that reads stdout reads one document."""
+    (folder / "printing.py").write_text(PRINTING, encoding="utf-8")
+    said = redrive("run", "printing:agent", "--goal", "look", "--json", "--run-id", "p-1")
+    assert (json.loads(said.out)["answer"], said.err) == ("done", "loaded\nlooking\n")
+
+
+@pytest.mark.parametrize("option", ["", "--talk"])
+def test_a_closed_stdin_says_nothing(folder: Path, option: str) -> None:
+    """It is as good as an empty one."""
+    (folder / "printing.py").write_text(PRINTING, encoding="utf-8")
+    line = f"{sys.executable} -m redrive run printing:agent --goal x --json {option} <&-"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert (json.loads(done.stdout)["answer"], done.stderr) == ("done", "loaded\nlooking\n")

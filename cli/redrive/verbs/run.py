@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable
+from contextlib import redirect_stdout
 from typing import Annotated
 
 import anyio
@@ -73,7 +74,9 @@ def run(
                 model=real,
                 prices=prices or own_prices,
             )
-            done = anyio.run(_talking, running, Talk(target, log, called, reads=reads))
+            # A tool may print; stdout is for the one document then.
+            with redirect_stdout(sys.stderr if as_json else sys.stdout):
+                done = anyio.run(_talking, running, Talk(target, log, called, reads=reads))
         except KeyboardInterrupt:
             print(f"redrive: {on_with(called)}", file=sys.stderr)
             raise
