@@ -1,16 +1,18 @@
-"""What the real SDKs wrote with fake models, see `tests.renew_traces`."""
+"""What the real SDKs wrote with fake models, see `tests.renew_traces` and `tests.renew_spans`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from redrive_events import AnnotationMade, MemoryLog, ModelReplied, ObservationReceived
+from redrive_events import AnnotationMade, MemoryLog, ModelReplied, ObservationReceived, Record, calls_of
 from redrive_replays import recording_of, replay
 from redrive_replays.traces import import_file
-from tests import renew_traces
+from tests import renew_spans, renew_traces
+from tests.traces.oracle import check
 
 RENEWED = Path(renew_traces.LOGS)
 
@@ -36,8 +38,47 @@ def test_inspects_own_logs(kind: str) -> None:
     assert scores == ["C", "I"]
 
 
+CALL = {"id": "call_1", "function": {"name": "stock", "arguments": '{"item":"rye"}'}}
+SAID: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": renew_spans.ASKED},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "call_1", "content": renew_spans.RESULT},
+    {"role": "assistant", "content": renew_spans.ANSWER},
+]
+
+
+@pytest.mark.parametrize("name", renew_spans.WRITTEN)
+def test_what_instrumentors_wrote(name: str) -> None:
+    """One conversation, asked with its messages at every turn, and the tokens of each reply once."""
+    log = MemoryLog()
+    report = import_file(renew_spans.SPANS / name, log)
+    (run,) = report.runs
+    assert (report.grades, report.calls, report.results, report.diagnostics) == ({"full": 1}, 1, 1, [])
+    records = list(log.read(run))
+    assert check(records, _spelled(records)) == 2
+    usages = [record.event.usage for record in records if isinstance(record.event, ModelReplied)]
+    used = [(one.input, one.output) for one in usages if one]
+    assert len(used) == 2
+    assert "pydantic" in name or used == [(20, 5), (21, 5)]  # its fake model counts by itself
+    assert replay(recording_of(log, run)).outcome == "same"
+
+
+def _spelled(records: list[Record]) -> list[dict[str, Any]]:
+    """What was said, with the arguments as the instrumentor spelled them."""
+    (call,) = (
+        call for one in records if isinstance(one.event, ModelReplied) for _, call in calls_of(one.event.content)
+    )
+    assert json.loads(call.arguments) == {"item": "rye"}
+    function = {"name": "stock", "arguments": call.arguments}
+    return [{**one, "tool_calls": [{**CALL, "function": function}]} if "tool_calls" in one else one for one in SAID]
+
+
 def test_nothing_of_the_machine_is_in_them() -> None:
     """Neither a home nor a folder of anybody's."""
+    for name in renew_spans.WRITTEN:
+        written = (renew_spans.SPANS / name).read_bytes()
+        assert not any(part in written for part in (b"/home/", b"/root/", b"/tmp/", b"host.name"))
     value = json.loads((RENEWED / "written.json").read_bytes())
     text = json.dumps(value)
     assert not value["eval"].get("revision")
