@@ -74,8 +74,7 @@ def run(
                 model=real,
                 prices=prices or own_prices,
             )
-            # A tool may print; stdout is for the one document then.
-            with redirect_stdout(sys.stderr if as_json else sys.stdout):
+            with redirect_stdout(sys.stderr if as_json else sys.stdout):  # a tool may print: stdout has one document
                 done = anyio.run(_talking, running, Talk(target, log, called, reads=reads))
         except KeyboardInterrupt:
             print(f"redrive: {on_with(called)}", file=sys.stderr)
