@@ -45,6 +45,8 @@ class TomlFile:
                 raise BadInput(error.strerror or "cannot be read", place=str(error.filename)) from error
         try:
             return cls(name, source, tomllib.loads(source))
+        except RecursionError as error:
+            raise BadInput("nested too deeply", place=name) from error
         except tomllib.TOMLDecodeError as error:
             problem = str(error)
             found = _AT_LINE.search(problem)

@@ -242,6 +242,7 @@ OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, ma
     ("written", "problem"),
     [
         pytest.param("[[rule]]\nname = \n", "policy:2: not TOML: Invalid value", id="no TOML"),
+        pytest.param(f"a = {'[' * 5_000}{']' * 5_000}", "policy: nested too deeply", id="deeper than Python goes"),
         pytest.param("[[rule]]\nname = '''\n", "policy:2: not TOML: Expected \"'''\"", id="no TOML up to the end"),
         pytest.param("x = 1\n", "policy:1: no such table 'x'; there is [[rule]]", id="another table"),
         pytest.param("rule = 1\n", "policy:1: rules are written as [[rule]] tables", id="no rules"),
