@@ -14,6 +14,7 @@ from redrive_engine.world import Happened
 from redrive_events import (
     BadInput,
     Failure,
+    GuardTerms,
     Input,
     MessageReceived,
     ModelAsked,
@@ -23,13 +24,14 @@ from redrive_events import (
     Quotas,
     Record,
     RecoveryChosen,
+    RepeatTerms,
     RunEnded,
     Rung,
     SignalsHeard,
     StopDecided,
     Terms,
 )
-from redrive_projections import fold, rebuilt
+from redrive_projections import fold, rebuilt, requests
 from redrive_replays import replay_records
 from tests.shop import NOON, recorded, seen, shop
 
@@ -224,6 +226,47 @@ def test_a_request_that_nobody_was_asked_is_no_failure() -> None:
     gone = ModelFailed(kind="cancelled", retryable=True)
     records = run(gone, gone, reply("Done."), quotas=Quotas(model_failed=1))
     assert of(records, StopDecided) == []
+
+
+def test_a_lesson_is_asked_of_the_stronger_model() -> None:
+    """It has read what failed and that it takes over; both stand in its next request, in this order."""
+    records = run(
+        *(COUNT, came(1, "error"), reply("It is closed.")),
+        quotas=Quotas(tool_failed=1),
+        recovery=("stronger_model",),
+        models=("big",),
+        reflection="model",
+    )
+    assert [(one.model, one.purpose) for one in of(records, ModelAsked)] == [
+        ("", "act"),
+        ("big", "reflect"),
+        ("big", "act"),
+    ]
+    *_, last = requests(records)
+    (chosen,) = of(records, RecoveryChosen)
+    assert [one.content for one in last.messages][-2:] == [chosen.text, "Lesson: It is closed."]
+
+
+def test_several_calls_of_one_reply_each_get_what_they_are_due() -> None:
+    """One is made, one held back, one denied, one unknown, and a way out must come alone: a response to each."""
+    calls = ("count", "count", "count", "ghost", "finish")
+    given = ({"item": "tea"}, {"item": "tea"}, {"item": "gold"}, {}, {"answer": "Done."})
+    records = run(
+        reply("", *(use(tool, **arguments) for tool, arguments in zip(calls, given, strict=True))),
+        seen(1, 3),
+        guards=GuardTerms(repeats=RepeatTerms()),
+        ways_out=("finish",),
+        exclude={"count": {"item": {"is": "gold"}}},
+    )
+    *_, last = requests(records)
+    told = [str(one.content).partition(":")[0].partition(" must")[0] for one in last.messages[-5:]]
+    assert told == [
+        "3",
+        "Not called again",
+        "This call is not allowed.",
+        "There is no tool 'ghost' here. The tools are",
+        "finish",
+    ]
 
 
 def test_a_person_is_asked_when_all_answers_are_in() -> None:
