@@ -250,7 +250,7 @@ def test_a_lesson_is_asked_of_the_stronger_model() -> None:
 def test_several_calls_of_one_reply_each_get_what_they_are_due() -> None:
     """One is made, one held back, one denied, one unknown, and a way out must come alone: a response to each."""
     calls = ("count", "count", "count", "ghost", "finish")
-    given = ({"item": "tea"}, {"item": "tea"}, {"item": "gold"}, {}, {"answer": "Done."})
+    given: list[dict[str, Any]] = [{"item": "tea"}, {"item": "tea"}, {"item": "gold"}, {}, {"answer": "Done."}]
     records = run(
         reply("", *(use(tool, **arguments) for tool, arguments in zip(calls, given, strict=True))),
         seen(1, 3),
