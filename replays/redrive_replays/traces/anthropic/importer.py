@@ -10,7 +10,7 @@ from redrive_events import BadInput, Json
 from redrive_replays.traces.anthropic.messages import are_own, are_turns, is_turn, said_of
 from redrive_replays.traces.anthropic.replies import answer_of, meta_of, reply_of
 from redrive_replays.traces.anthropic.timed import Clock
-from redrive_replays.traces.chat.replies import micros
+from redrive_replays.traces.bodies import micros
 from redrive_replays.traces.conversation import retell
 from redrive_replays.traces.exchanges import (
     Answer,

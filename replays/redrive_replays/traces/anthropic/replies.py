@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from redrive_events import BadInput, Json, Usage, parse_json
+from redrive_events import Json, Usage
 from redrive_replays.traces.anthropic.messages import said_of
-from redrive_replays.traces.chat.replies import events_of, tokens_of
+from redrive_replays.traces.bodies import body_of, json_in, text, tokens_of
 from redrive_replays.traces.exchanges import Answer
 from redrive_replays.traces.trace import ASSISTANT, Meta, Said
 
@@ -29,11 +29,7 @@ EVENTS: Final = frozenset(
 
 def answer_of(value: Json) -> Answer | None:
     """A response as it is, from its JSON text, or from streamed events; None if this is none of Anthropic's."""
-    if isinstance(value, str):
-        text = value.lstrip()
-        if text.startswith(("data:", "event:", ":")):
-            return _assembled(events_of(value))
-        value = _json(text) if text.startswith("{") else None
+    value = body_of(value)
     if isinstance(value, list):
         return _assembled(value)
     if not isinstance(value, dict):
@@ -60,9 +56,9 @@ def meta_of(message: Mapping[str, Json]) -> Meta:
     """What a response says of itself."""
     return Meta(
         usage=usage_of(message.get("usage")),
-        finish=_text(message.get("stop_reason")),
-        model=_text(message.get("model")),
-        response_id=_text(message.get("id")),
+        finish=text(message.get("stop_reason")),
+        model=text(message.get("model")),
+        response_id=text(message.get("id")),
     )
 
 
@@ -92,17 +88,6 @@ def usage_of(usage: Json) -> Usage | None:
     )
 
 
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _json(text: str) -> Json:
-    try:
-        return parse_json(text)
-    except BadInput:
-        return None
-
-
 @dataclass(slots=True)
 class _Block:
     """A block while it is streamed: how it began, and what is added to each of its texts."""
@@ -116,12 +101,12 @@ class _Block:
         """One delta more."""
         kind = delta.get("type")
         name = _ADDED.get(kind) if isinstance(kind, str) else None
-        if name and isinstance(text := delta.get(name), str):
-            self.added.setdefault(name, []).append(text)
+        if name and isinstance(more := delta.get(name), str):
+            self.added.setdefault(name, []).append(more)
             if rest := {key: one for key, one in delta.items() if key not in {"type", name} and one is not None}:
                 self.others.append(rest)
-        elif kind == "input_json_delta" and isinstance(text := delta.get("partial_json"), str):
-            self.input.append(text)
+        elif kind == "input_json_delta" and isinstance(more := delta.get("partial_json"), str):
+            self.input.append(more)
         elif kind == "citations_delta":
             citations = self.start.get("citations")
             self.start["citations"] = [*(citations if isinstance(citations, list) else ()), delta.get("citation")]
@@ -132,9 +117,9 @@ class _Block:
         """The block as it would stand in a message."""
         block = dict(self.start)
         for name, texts in self.added.items():
-            block[name] = "".join((_text(block.get(name)), *texts))
-        if self.input and (text := "".join(self.input)):
-            block["input"] = text if block.get("type") == "tool_use" else _json(text) or text
+            block[name] = "".join((text(block.get(name)), *texts))
+        if self.input and (given := "".join(self.input)):
+            block["input"] = given if block.get("type") == "tool_use" else json_in(given) or given
         return block | ({"deltas": self.others} if self.others else {})
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from redrive_events import BadInput, Json, Usage, parse_json
+from redrive_events import Json, Usage
+from redrive_replays.traces.bodies import body_of, micros, text, tokens_of
 from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.trace import ASSISTANT, Meta, Said
 
@@ -14,7 +15,6 @@ _JOINED: Final = _ADDED | {"role", "function_call", "tool_calls"}
 # What is kept as what it means; all else that a completion says stands beside its reply.
 _READ: Final = frozenset({"id", "object", "created", "model", "choices", "usage"})
 _OF_A_CHOICE: Final = frozenset({"index", "message", "delta", "finish_reason"})
-TOKENS_MAX: Final = 2**53
 
 
 def is_response(value: Json) -> bool:
@@ -34,8 +34,7 @@ def is_finished(completion: Mapping[str, Json]) -> bool:
 
 def completion_of(value: Json) -> Mapping[str, Json] | None:
     """A response as one completion object: as it is, from its JSON text, or from server-sent events."""
-    if isinstance(value, str):
-        value = events_of(value) if value.lstrip().startswith(("data:", "event:", ":")) else _json(value)
+    value = body_of(value)
     if isinstance(value, list):
         chunks = [one for one in value if isinstance(one, dict) and isinstance(one.get("choices"), list)]
         return _assembled(chunks) if chunks else None
@@ -52,9 +51,9 @@ def reply_of(completion: Mapping[str, Json], *, cost: Json = None) -> Said | Non
         return None
     meta = Meta(
         usage=usage_of(completion.get("usage")),
-        finish=_text(choice.get("finish_reason")),
-        model=_text(completion.get("model")),
-        response_id=_text(completion.get("id")),
+        finish=text(choice.get("finish_reason")),
+        model=text(completion.get("model")),
+        response_id=text(completion.get("id")),
         cost_micros=micros(cost),
     )
     said = said_of({**message, "role": ASSISTANT}, meta)
@@ -66,11 +65,6 @@ def reply_of(completion: Mapping[str, Json], *, cost: Json = None) -> Said | Non
     }
     said.extras = {**said.extras, **{key: one for key, one in beside.items() if one}}
     return said
-
-
-def micros(cost: Json) -> int:
-    """A cost in millionths, 0 where none is told."""
-    return round(cost * 1_000_000) if isinstance(cost, int | float) and 0 < cost < 1_000_000 else 0
 
 
 def usage_of(usage: Json) -> Usage | None:
@@ -90,32 +84,6 @@ def usage_of(usage: Json) -> Usage | None:
         output=tokens_of(usage, "completion_tokens", "output_tokens"),
         reasoning=tokens_of(made, "reasoning_tokens"),
     )
-
-
-def tokens_of(counts: Json, *names: str) -> int:
-    """The first of these counts that is a number of tokens."""
-    for name in names:
-        value = counts.get(name) if isinstance(counts, dict) else None
-        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < TOKENS_MAX:
-            return value
-    return 0
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _json(text: str) -> Json:
-    try:
-        return parse_json(text)
-    except BadInput:
-        return None
-
-
-def events_of(text: str) -> list[Json]:
-    """The data of server-sent events; what is no JSON (the last says ``[DONE]``) is left out."""
-    lines = (line.removesuffix("\r") for line in text.split("\n"))
-    return [_json(line.removeprefix("data:")) for line in lines if line.startswith("data:")]
 
 
 def _assembled(chunks: Iterable[Mapping[str, Json]]) -> Mapping[str, Json] | None:
@@ -144,7 +112,7 @@ def _assembled(chunks: Iterable[Mapping[str, Json]]) -> Mapping[str, Json] | Non
 def _add(message: dict[str, Json], calls: dict[int, dict[str, Json]], delta: Mapping[str, Json]) -> None:
     for key, value in delta.items():
         if key in _ADDED and isinstance(value, str):
-            message[key] = _text(message.get(key)) + value
+            message[key] = text(message.get(key)) + value
         elif key not in _JOINED and value not in (None, "", []):
             before = message.get(key)
             message[key] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
@@ -174,4 +142,4 @@ def _call(message: dict[str, Json], calls: dict[int, dict[str, Json]], part: Map
 def _extend(call: dict[str, Json], made: Mapping[str, Json]) -> None:
     call["name"] = call.get("name") or made.get("name")
     if isinstance(more := made.get("arguments"), str):
-        call["arguments"] = _text(call.get("arguments")) + more
+        call["arguments"] = text(call.get("arguments")) + more

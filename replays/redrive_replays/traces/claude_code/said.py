@@ -9,7 +9,7 @@ from typing import Final
 from redrive_events import BadInput, Json, ToolUse, blocks_of
 from redrive_replays.traces.anthropic.messages import said_of
 from redrive_replays.traces.anthropic.replies import meta_of, rest_of, usage_of
-from redrive_replays.traces.chat.replies import micros
+from redrive_replays.traces.bodies import micros
 from redrive_replays.traces.claude_code.lines import BESIDE, REPLACED, Line, text
 from redrive_replays.traces.times import Moment, moment
 from redrive_replays.traces.trace import ASSISTANT, Meta, Said, Trace

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from redrive_events import BadInput, Block, Content, Json, Opaque, Text, Thinking, ToolUse, Usage
-from redrive_replays.traces.chat.replies import tokens_of
+from redrive_replays.traces.bodies import tokens_of
 from redrive_replays.traces.trace import ASSISTANT, RESULTS, Meta, Said
 
 _READ: Final = frozenset({"role", "content", "tool_calls", "tool_call_id", "function"})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from redrive_events import Json, Usage
+from redrive_replays.traces.bodies import TOKENS_MAX
 from redrive_replays.traces.chat.exchanges import PARAMETERS
 from redrive_replays.traces.exchanges import SIDE_BY_SIDE_MAX
 from redrive_replays.traces.otel import gemini, names
@@ -16,7 +17,6 @@ from redrive_replays.traces.otel.spans import Span, Tree
 from redrive_replays.traces.otel.values import parsed
 from redrive_replays.traces.trace import Meta
 
-TOKENS_MAX: Final = 2**53
 OUTER_ONLY: Final = "the steps inside (only the outer span is there)"
 
 

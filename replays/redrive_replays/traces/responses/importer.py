@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from redrive_events import Json
-from redrive_replays.traces.chat.replies import micros
+from redrive_replays.traces.bodies import micros
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
 from redrive_replays.traces.exchanges import (
     Answer,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from redrive_events import BadInput, Json, Usage, parse_json
-from redrive_replays.traces.chat.replies import events_of, tokens_of
+from redrive_events import Json, Usage
+from redrive_replays.traces.bodies import body_of, text, tokens_of
 from redrive_replays.traces.exchanges import Answer
 from redrive_replays.traces.responses.items import kind_of, replied
 from redrive_replays.traces.times import moment
@@ -31,11 +31,7 @@ _READ: Final = frozenset(
 
 def answer_of(value: Json) -> Answer | None:
     """A response as it is, from its JSON text, or from streamed events; None if this is none of these."""
-    if isinstance(value, str):
-        text = value.lstrip()
-        if text.startswith(("data:", "event:", ":")):
-            return _assembled(events_of(value))
-        value = _json(text) if text.startswith("{") else None
+    value = body_of(value)
     if isinstance(value, list):
         return _assembled(value)
     if not isinstance(value, dict):
@@ -50,7 +46,7 @@ def answer_of(value: Json) -> Answer | None:
 
 def error_of(value: Json) -> Json:
     """The error that stands in the place of a response, None if there is none."""
-    value = _json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
+    value = body_of(value)
     error = value.get("error") if isinstance(value, dict) else None
     return error if isinstance(error, dict) and "message" in error else None
 
@@ -74,9 +70,9 @@ def meta_of(response: Mapping[str, Json]) -> Meta:
     reason = details.get("reason") if isinstance(details, dict) else None
     return Meta(
         usage=usage_of(response.get("usage")),
-        finish=_text(reason) or _text(response.get("status")),
-        model=_text(response.get("model")),
-        response_id=_text(response.get("id")),
+        finish=text(reason) or text(response.get("status")),
+        model=text(response.get("model")),
+        response_id=text(response.get("id")),
     )
 
 
@@ -98,17 +94,6 @@ def usage_of(usage: Json) -> Usage | None:
     )
 
 
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _json(text: str) -> Json:
-    try:
-        return parse_json(text)
-    except BadInput:
-        return None
-
-
 @dataclass(slots=True)
 class _Item:
     """An item while it is streamed."""
@@ -123,7 +108,7 @@ class _Item:
         """The item as far as it came."""
         if self.done:
             return self.value
-        texts: dict[str, Json] = {key: "".join((_text(self.value.get(key)), *more)) for key, more in self.added.items()}
+        texts: dict[str, Json] = {key: "".join((text(self.value.get(key)), *more)) for key, more in self.added.items()}
         if self.words:
             kind = "reasoning_text" if kind_of(self.value) == "reasoning" else "output_text"
             texts["content"] = [{"type": kind, "text": "".join(self.words[at])} for at in sorted(self.words)]

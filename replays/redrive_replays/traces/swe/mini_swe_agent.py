@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from redrive_events import BadInput, Json
+from redrive_replays.traces.bodies import micros
 from redrive_replays.traces.chat.messages import said_of
 from redrive_replays.traces.chat.replies import completion_of, reply_of
 from redrive_replays.traces.conversation import NO_ERROR_FLAG, NO_TIMES, retell
@@ -133,7 +134,7 @@ def _one(message: Mapping[str, Json]) -> tuple[Said, Moment | None]:
     at = moment(notes.pop("timestamp", None)) or moment(message.get("timestamp"))
     said.at = at.at if at else None
     if _is_item(message) and said.role == ASSISTANT:
-        said.meta = said.meta._replace(cost_micros=_micros(notes.pop("cost", None)))
+        said.meta = said.meta._replace(cost_micros=micros(notes.pop("cost", None)))
         notes.pop("actions", None)  # the calls again, parsed
     elif said.role == ASSISTANT:
         said.meta = _meta(notes)
@@ -162,14 +163,10 @@ def _meta(notes: dict[str, Json]) -> Meta:
     """What the response says of the reply; the rest of it stays among the notes."""
     response, cost = completion_of(notes.get("response")), notes.pop("cost", None)
     if response is None:
-        return Meta(cost_micros=_micros(cost))
+        return Meta(cost_micros=micros(cost))
     notes["response"] = {key: one for key, one in response.items() if key not in _READ and one is not None}
     reply = reply_of(response, cost=cost)
     return reply.meta if reply else NO_META
-
-
-def _micros(cost: Json) -> int:
-    return round(cost * 1_000_000) if isinstance(cost, int | float) and 0 < cost < 1_000_000 else 0
 
 
 def _failed(notes: Mapping[str, Json]) -> bool:

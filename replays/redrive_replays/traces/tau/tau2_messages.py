@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 
 from redrive_events import BadInput, Content, Json, Opaque, Text, Thinking, ToolUse
-from redrive_replays.traces.chat.replies import completion_of, micros, usage_of
+from redrive_replays.traces.bodies import micros
+from redrive_replays.traces.chat.replies import completion_of, usage_of
 from redrive_replays.traces.times import moment
 from redrive_replays.traces.trace import ASSISTANT, RESULTS, Meta, Said
 
