@@ -90,6 +90,8 @@ def test_a_torn_document_is_refused(at: int, name: str) -> None:
         pytest.param(b"", "the file is empty", id="empty"),
         pytest.param(b" \n\r\n\t", "the file is empty", id="blank"),
         pytest.param(b"Look first", "not JSON", id="text"),
+        pytest.param(b"[tool.ruff]\nline-length = 120\n", "not JSON", id="settings"),
+        pytest.param(b"[{'role': 'user', 'content': 'hi'}]", "not JSON", id="a repr"),
         pytest.param(b"PK\x03\x04rest", "a torn zip archive: its directory cannot be read", id="zip"),
         pytest.param(b"[" * 5000 + b"]" * 5000, "nested too deeply", id="deep"),
         pytest.param(b"[]", "no trace that is known here; read are: Redrive recordings; ", id="an empty list"),

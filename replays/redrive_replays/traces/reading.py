@@ -26,6 +26,8 @@ LARGE_BYTES = 32 << 20
 _BYTE = re.compile(r"\(byte (\d+)\)")
 # Server-sent events, kept as text; a server may begin with a comment, or with how to come back.
 _EVENTS = (b"event:", b"data:", b":", b"id:", b"retry:")
+# What a document may begin with; TOML and reprs have other things in brackets.
+_BEGUN = re.compile(rb'\s*+[\[{][\[{\s]*+(?:["\d\-\]},]|true|false|null|NaN|\Z)')
 # What stands before the next item of a list.
 _NEXT = re.compile(rb"[\s,]*")
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -132,7 +134,7 @@ def _lines_or_lenient(data: bytes, start: int, material: Material, problem: BadI
         return
     read = lenient(data)
     if read is None:
-        if data.lstrip()[:1] in (b"{", b"["):
+        if _BEGUN.match(data):
             raise BadInput(_torn(problem), place=material.name) from problem
         what = told_by_bytes(data.lstrip())
         raise NoTrace(f"{what}, which is not read" if what else "not JSON", place=material.name) from problem
