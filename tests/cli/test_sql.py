@@ -47,3 +47,8 @@ def test_what_is_no_question_is_told_in_one_line(redrive: Redrive, incident: str
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith("redrive: query: ")
     assert said.err.count("\n") == 1
+
+
+def test_a_query_of_other_bytes_than_text_is_one_line(redrive: Redrive, incident: str) -> None:
+    """As a shell of another encoding hands it in."""
+    assert redrive("sql", "SELECT '\udcff'") == (2, "", "redrive: query: not UTF-8\n")

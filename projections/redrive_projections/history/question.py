@@ -92,6 +92,10 @@ def _only(db: DuckDBPyConnection, query: str) -> Statement:
     import duckdb
 
     kinds = duckdb.StatementType
+    try:
+        query.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput("not UTF-8", place="query") from error
     statements = db.extract_statements(query)
     if len(statements) != 1:
         raise BadInput("one statement at a time" if statements else "there is none", place="query")
