@@ -16,8 +16,8 @@ from redrive_events import SqliteLog
 from tests.crash.caller import Clock, PromiseBroken
 from tests.crash.count import Count
 from tests.crash.disk import Disk, FailingVfs, File, Image
-from tests.crash.library import over
 from tests.crash.oracle import read, verified
+from tests.crash.over_apsw import over
 from tests.crash.power import FOLDER, LOG
 from tests.desk import Desk
 

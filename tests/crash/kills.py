@@ -21,8 +21,8 @@ from redrive_events import DURABILITIES, Durability, SqliteLog
 from tests.crash.caller import Caller, Clock, PromiseBroken
 from tests.crash.count import Count
 from tests.crash.journal import kept, spelled
-from tests.crash.library import over
 from tests.crash.oracle import examine, verified
+from tests.crash.over_apsw import over
 from tests.crash.power import FOLDER, LOG
 
 ROUNDS = 6

@@ -15,8 +15,8 @@ from tests.crash.caller import Caller, Clock
 from tests.crash.count import Count
 from tests.crash.disk import FAILURES, Disk, FailingVfs, Fault, File, Image
 from tests.crash.journal import Entry
-from tests.crash.library import over
 from tests.crash.oracle import examine, verified
+from tests.crash.over_apsw import over
 
 LOG = "log.db"
 LIVES = 3
