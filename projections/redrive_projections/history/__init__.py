@@ -3,5 +3,6 @@
 from redrive_projections.history.cache import beside
 from redrive_projections.history.question import Answer, ask, rebuild
 from redrive_projections.history.tables import Column, Table, schema
+from redrive_projections.history.views import View, views
 
-__all__ = ["Answer", "Column", "Table", "ask", "beside", "rebuild", "schema"]
+__all__ = ["Answer", "Column", "Table", "View", "ask", "beside", "rebuild", "schema", "views"]

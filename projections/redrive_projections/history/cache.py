@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from redrive_events import EventLog, Head, LogUnusable, canonical
 from redrive_projections.history.sync import behind, create, foreign, sync
 from redrive_projections.history.tables import schema
+from redrive_projections.history.views import definitions
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -100,7 +101,7 @@ def first_line(error: Exception) -> str:
 @cache
 def shape() -> str:
     """What tells these tables from those of another version."""
-    return hashlib.sha256(canonical([ROWS_VERSION, schema()])).hexdigest()
+    return hashlib.sha256(canonical([ROWS_VERSION, schema(), *definitions()])).hexdigest()
 
 
 def _fill(db: DuckDBPyConnection, file: Path, log: EventLog, heads: Sequence[Head]) -> None:

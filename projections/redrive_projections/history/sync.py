@@ -11,6 +11,7 @@ import msgspec
 from redrive_events import NOTES, EventLog, Head, StoredLine
 from redrive_projections.history.rows import rendered
 from redrive_projections.history.tables import ROWS, schema
+from redrive_projections.history.views import definitions
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -32,11 +33,13 @@ class _Stream(NamedTuple):
 
 
 def create(db: DuckDBPyConnection, shape: str) -> None:
-    """Empty tables, and what is remembered beside them; ``shape`` tells them from those of another version."""
+    """Empty tables and views, and what is remembered beside them; ``shape`` tells another version apart."""
     db.execute("BEGIN")
     for table in schema():
         columns = ", ".join(f"{column.name} {column.type}" for column in table.columns)
         db.execute(f"CREATE TABLE {table.name} ({columns})")
+    for definition in definitions():
+        db.execute(definition)
     db.execute("CREATE SCHEMA inside")
     db.execute("CREATE TABLE inside.streams (run_id VARCHAR, run BIGINT, position BIGINT, digest BLOB)")
     db.execute("CREATE TABLE inside.progress (shape VARCHAR, watermark BIGINT)")
