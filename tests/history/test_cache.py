@@ -199,7 +199,7 @@ def test_damage_that_only_the_query_finds(log: SqliteLog, path: Path) -> None:
     """The file is made anew then, and asked again."""
     for number in range(10):
         put(log, refund(f"run-{number}"))
-    query = "SELECT count(*), count(DISTINCT payload) FROM events"
+    query = "SELECT count(*), count(DISTINCT payload) FROM payloads"
     right = ask(log, query, path=path).rows
     assert right == ask(log, query).rows
     good = beside(path).read_bytes()

@@ -155,7 +155,7 @@ def test_a_bad_query_is_told_in_one_line(query: str, said: str, log: MemoryLog) 
         pytest.param("SELECT labels['suite'] FROM runs", [("s",)], id="a label"),
         pytest.param("SELECT arguments->>'$.id' FROM steps WHERE call = 1", [("7",)], id="inside an argument"),
         pytest.param("SELECT column_name FROM (DESCRIBE runs) LIMIT 1", [("run_id",)], id="describe"),
-        pytest.param("SELECT count(*) FROM (SUMMARIZE facts)", [(9,)], id="summarize"),
+        pytest.param("SELECT count(*) FROM (SUMMARIZE facts)", [(10,)], id="summarize"),
         pytest.param(
             "PIVOT (SELECT verdict FROM verdicts) ON verdict USING count(*)", [(2, 1)], id="pivot"
         ),
@@ -177,7 +177,7 @@ def test_explain_is_a_question(log: MemoryLog) -> None:
 
 def test_an_answer_names_its_columns_and_their_types(log: MemoryLog) -> None:
     """Two columns may have the same name."""
-    answer = ask(log, "SELECT status, 1 AS status, started_at, payload FROM runs JOIN events USING (run) LIMIT 1")
+    answer = ask(log, "SELECT status, 1 AS status, started_at, payload FROM runs JOIN payloads USING (run) LIMIT 1")
     assert answer == Answer(
         columns=("status", "status", "started_at", "payload"),
         types=("VARCHAR", "INTEGER", "TIMESTAMP WITH TIME ZONE", "JSON"),

@@ -71,6 +71,10 @@ WANTED: dict[str, list[dict[str, Any]]] = {
             arm="loop",
             parts={"policy": "p"},
             rules=1,
+            task="Refund 7",
+            people_asked=0,
+            escalations=0,
+            workers=1,
         )
     ],
     "steps": [
@@ -195,7 +199,16 @@ WANTED: dict[str, list[dict[str, Any]]] = {
         ),
     ],
     "facts": [
-        row("facts", position=10, committed_at=at(3), key="iban", value='"DE"', verifier="right", evidence=[8, 6])
+        row(
+            "facts",
+            position=10,
+            step=1,
+            committed_at=at(3),
+            key="iban",
+            value='"DE"',
+            verifier="right",
+            evidence=[8, 6],
+        )
     ],
     "annotations": [
         row(
@@ -229,7 +242,10 @@ def test_a_run_in_the_table(table: str, log: MemoryLog) -> None:
 
 def test_events_are_the_records_as_they_are_stored(log: MemoryLog) -> None:
     """Byte for byte, in a record's own order."""
-    found = ask(log, "SELECT position, happened_at, cause, remaining, kind, payload FROM events ORDER BY position").rows
+    query = (
+        "SELECT position, happened_at, cause, remaining, kind, payload FROM events JOIN payloads USING (run, position)"
+    )
+    found = ask(log, f"{query} ORDER BY position").rows
     stored = [line.line.decode() for line in log.lines("refund")]
     assert len(found) == len(stored)
     for (position, happened_at, cause, remaining, kind, payload), line in zip(found, stored, strict=True):

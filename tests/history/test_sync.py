@@ -149,6 +149,9 @@ def test_a_line_that_is_no_record_is_told() -> None:
     with in_memory(log) as db:
         told = db.execute("SELECT run_id, status, quarantined FROM runs ORDER BY run").fetchall()
         assert told == [("a", "degraded", 1), ("b", "unfinished", 0)]
-        events = db.execute("SELECT run_id, kind, happened_at, payload, problem FROM events WHERE run_id = 'a'")
+        events = db.execute(
+            "SELECT run_id, kind, happened_at, payload, problem FROM events JOIN payloads USING (run_id, position)"
+            " WHERE run_id = 'a'"
+        )
         problem = "the bytes are not those that were written"
         assert events.fetchall() == [("a", "quarantined", None, '"unheard_of"', problem)]

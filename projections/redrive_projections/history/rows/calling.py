@@ -1,0 +1,213 @@
+"""What became of each call, row by row: its verdict, its attempts, what was observed, what it did to the world."""
+
+from __future__ import annotations
+
+from redrive_events import (
+    CallIntercepted,
+    EffectConfirmed,
+    EffectInDoubt,
+    EffectReconciled,
+    FactCommitted,
+    ObservationReceived,
+    ObservationRefused,
+    ObservationVerified,
+    ReconcileAsked,
+    Record,
+    ToolCalled,
+    VerdictGiven,
+    text_of,
+)
+from redrive_projections.history.rows.gathered import RunRows
+from redrive_projections.history.tables import EffectRow, FactRow, ObservationRow, ToolCallRow, VerdictRow
+from redrive_projections.history.values import between, json_text, whole
+
+EXCERPT_CHARS_MAX = 400
+# A child run has effects of its own, in its own rows.
+CHANGING = frozenset({"write", "unknown"})
+
+
+def judged(rows: RunRows, record: Record, event: VerdictGiven) -> None:
+    """A call was allowed or denied."""
+    number = whole(event.call)
+    step = rows.step_of.get(number)
+    rows.of_run.denials += event.verdict == "deny"
+    if step is not None:
+        step.verdict, step.rule = event.verdict, event.rule
+    rows.verdicts.append(
+        VerdictRow(
+            run=rows.run,
+            run_id=rows.run_id,
+            position=record.position,
+            judged_at=rows.at(record),
+            step=step.step if step is not None else rows.state.steps,
+            call=number,
+            tool=step.tool if step is not None else None,
+            verdict=event.verdict,
+            rule=event.rule,
+            reason=event.reason or None,
+            text=event.text or None,
+            read=json_text(event.read),
+        )
+    )
+
+
+def intercepted(rows: RunRows, record: Record, event: CallIntercepted) -> None:
+    """A guard held an allowed call back."""
+    if (step := rows.step_of.get(whole(event.call))) is not None:
+        step.intercepted = event.guard
+
+
+def called(rows: RunRows, record: Record, event: ToolCalled) -> None:
+    """An attempt was made."""
+    number = whole(event.call)
+    step = rows.step_of.get(number)
+    if step is None:  # a recording in which nobody decided it
+        step = rows.step_of[number] = rows.stepped(record)
+        step.call = number
+        rows.describe(step, event.tool, event.arguments)
+    step.effect, step.attempts = event.effect, step.attempts + 1
+    row = ToolCallRow(
+        run=rows.run,
+        run_id=rows.run_id,
+        call=number,
+        attempt=whole(event.attempt),
+        tool=event.tool,
+        effect=event.effect,
+        arguments=json_text(event.arguments),
+        digest=event.digest,
+        key=event.key or None,
+        timeout_ms=None if event.timeout_ms is None else whole(event.timeout_ms),
+        position=record.position,
+        asked_at=rows.at(record),
+    )
+    rows.tool_calls.append(row)
+    rows.attempt_of[number] = row
+    if event.effect in CHANGING:
+        _planned(rows, row)
+
+
+def observed(rows: RunRows, record: Record, event: ObservationReceived) -> None:
+    """What came back."""
+    number, at = whole(event.call), rows.at(record)
+    step, attempt = rows.step_of.get(number), rows.attempt_of.get(number)
+    row = ObservationRow(
+        run=rows.run,
+        run_id=rows.run_id,
+        position=record.position,
+        observed_at=at,
+        call=number,
+        status=event.status,
+        source=event.source or None,
+        media_type=event.media_type,
+        size_bytes=whole(event.size_bytes),
+        cut_bytes=whole(event.cut),
+        excerpt=text_of(event.content)[:EXCERPT_CHARS_MAX] or None,
+    )
+    rows.observations.append(row)
+    rows.seen_of[number] = row
+    if attempt is not None:
+        row.attempt, row.tool = attempt.attempt, attempt.tool
+        if attempt.asked_at is not None:
+            row.latency_ms = between(attempt.asked_at, record.at)
+        attempt.answer_position, attempt.answered_at, attempt.status = record.position, at, event.status
+        attempt.media_type, attempt.source, attempt.latency_ms = event.media_type, row.source, row.latency_ms
+        attempt.size_bytes, attempt.cut_bytes = row.size_bytes, row.cut_bytes
+    if step is not None:
+        row.step, row.rule = step.step, step.rule
+        step.status, step.source, step.latency_ms = event.status, row.source, row.latency_ms
+        step.size_bytes = row.size_bytes
+    if event.returned is not None:
+        for planned in rows.plan:
+            if planned.call == number:
+                planned.status = event.returned.status
+
+
+def verified(rows: RunRows, record: Record, event: ObservationVerified) -> None:
+    """A verifier accepted it."""
+    _looked_at(rows, event.call, event.verifier, None)
+
+
+def refused(rows: RunRows, record: Record, event: ObservationRefused) -> None:
+    """A verifier did not."""
+    _looked_at(rows, event.call, event.verifier, event.reason)
+
+
+def confirmed(rows: RunRows, record: Record, event: EffectConfirmed) -> None:
+    """The effect landed."""
+    _came_out(rows, record, event.call, "landed", "confirmed")
+
+
+def in_doubt(rows: RunRows, record: Record, event: EffectInDoubt) -> None:
+    """Nobody knows whether it did."""
+    if (attempt := rows.attempt_of.get(whole(event.call))) is not None:
+        attempt.outcome = "in_doubt"
+    if (row := rows.effect_of.get(whole(event.call))) is not None:
+        row.state, row.doubt, row.doubted_position = "in_doubt", event.why, record.position
+        row.settled_position = row.settled_at = None
+
+
+def authority_asked(rows: RunRows, record: Record, event: ReconcileAsked) -> None:
+    """The authority is asked."""
+    if (row := rows.effect_of.get(whole(event.call))) is not None:
+        row.reconciled += 1
+
+
+def reconciled(rows: RunRows, record: Record, event: EffectReconciled) -> None:
+    """The authority says whether it landed."""
+    _came_out(rows, record, event.call, event.outcome, event.outcome)
+
+
+def committed(rows: RunRows, record: Record, event: FactCommitted) -> None:
+    """Something is known."""
+    rows.facts.append(
+        FactRow(
+            run=rows.run,
+            run_id=rows.run_id,
+            position=record.position,
+            step=rows.state.steps,
+            committed_at=rows.at(record),
+            key=event.key,
+            value=json_text(event.value),
+            verifier=event.verifier,
+            evidence=tuple(map(whole, event.evidence)),
+            supersedes=None if event.supersedes is None else whole(event.supersedes),
+        )
+    )
+
+
+def _planned(rows: RunRows, attempt: ToolCallRow) -> None:
+    row = rows.effect_of.get(attempt.call)
+    if row is not None:  # tried again
+        row.attempts, row.state = row.attempts + 1, "planned"
+        row.settled_position = row.settled_at = None
+        return
+    row = EffectRow(
+        run=rows.run,
+        run_id=rows.run_id,
+        call=attempt.call,
+        tool=attempt.tool,
+        effect=attempt.effect,
+        key=attempt.key,
+        digest=attempt.digest,
+        position=attempt.position,
+        planned_at=attempt.asked_at,
+    )
+    rows.effects.append(row)
+    rows.effect_of[attempt.call] = row
+
+
+def _looked_at(rows: RunRows, call: int, verifier: str, refusal: str | None) -> None:
+    number = whole(call)
+    if (row := rows.attempt_of.get(number)) is not None:
+        row.verifier, row.verified, row.refusal = verifier, refusal is None, refusal
+    if (seen := rows.seen_of.get(number)) is not None:
+        seen.verifier, seen.verified, seen.refusal = verifier, refusal is None, refusal
+    if (step := rows.step_of.get(number)) is not None:
+        step.verified = refusal is None
+
+
+def _came_out(rows: RunRows, record: Record, call: int, outcome: str, state: str) -> None:
+    if (attempt := rows.attempt_of.get(whole(call))) is not None:
+        attempt.outcome = outcome
+    if (row := rows.effect_of.get(whole(call))) is not None:
+        row.state, row.settled_position, row.settled_at = state, record.position, rows.at(record)

@@ -1,0 +1,118 @@
+"""How a run as a whole is told: how it began, how it came out, what it used, and what begun it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from redrive_events import LeaseGranted, PersonAsked, Record, RunEnded, RunStarted, StopDecided
+from redrive_projections.budget import limits, used
+from redrive_projections.completion import status
+from redrive_projections.history.rows.gathered import RunRows
+from redrive_projections.history.tables import BudgetRow, LineageRow, MessageRow, RunRow, labels_of
+from redrive_projections.history.values import json_text, whole
+
+
+def begin(rows: RunRows) -> None:
+    """What the name alone tells of a run."""
+    parent, _, call = rows.run_id.rpartition("/")
+    if parent:
+        begun_by(rows, parent, int(call), "name")
+
+
+def begun_by(rows: RunRows, parent: str, call: int | None, known_by: str) -> None:
+    """Another run began it; a call 0 is not known."""
+    row = rows.of_run
+    row.parent, row.parent_call = parent, whole(call) or None if call is not None else None
+    rows.lineage = [
+        LineageRow(run=rows.run, run_id=rows.run_id, parent_id=parent, parent_call=row.parent_call, known_by=known_by)
+    ]
+
+
+def started(rows: RunRows, record: Record, event: RunStarted) -> None:
+    """What was asked for, by whom, of which program."""
+    row = rows.of_run
+    row.started_at, row.clock, row.rules = rows.at(record), event.clock, whole(event.rules)
+    row.agent, row.version, row.goal = event.agent, event.version or None, event.goal
+    row.principal, row.tenant = event.principal or None, event.tenant or None
+    row.labels, row.arm = labels_of(event.labels), event.labels.get("arm")
+    row.task = event.labels.get("task", event.goal)
+    if row.arm is None and event.source is None:
+        row.arm = event.contract.arm
+    row.parts = labels_of({name: part.digest for name, part in event.parts.items()})
+    row.currency, row.model = event.contract.budget.currency, event.contract.model or None
+    if (parent := event.parent) is not None:
+        begun_by(rows, parent.run_id, parent.call, "start")
+    if (source := event.source) is not None:
+        row.grade, row.missing = source.grade, source.missing
+        row.source_format, row.source_sha256 = source.format, source.sha256
+    if event.goal:
+        rows.messages.append(
+            MessageRow(
+                run=rows.run,
+                run_id=rows.run_id,
+                position=record.position,
+                said_at=row.started_at,
+                step=rows.state.steps,
+                actor="principal",
+                text=event.goal,
+            )
+        )
+
+
+def leased(rows: RunRows, record: Record, event: LeaseGranted) -> None:
+    """A worker took it up."""
+    rows.of_run.workers += 1
+
+
+def person_asked(rows: RunRows, record: Record, event: PersonAsked) -> None:
+    """It waits for a person."""
+    rows.of_run.people_asked += 1
+    rows.of_run.escalations += event.why == "escalation"
+
+
+def stopped(rows: RunRows, record: Record, event: StopDecided) -> None:
+    """An end by which it is handed over is an escalation too."""
+    rows.of_run.escalations += event.status == "escalated"
+
+
+def ended(rows: RunRows, record: Record, event: RunEnded) -> None:
+    """It came out."""
+    rows.of_run.unable = (event.status, event.reason) == ("failed", "unable")
+    rows.of_run.ended_at = rows.of_run.ended_at or rows.at(record)
+
+
+def finished(rows: RunRows, records: int) -> RunRow:
+    """The row of the run, as it is after so many records."""
+    state, row = rows.state, rows.of_run
+    row.quarantined += len(state.quarantined)
+    row.status, row.last_at, row.records = status(state), rows.known(state.now), records
+    # What a child has used stands in its own row, so that a sum over all runs counts it once.
+    row.steps, row.tool_calls, row.wall_ms = state.steps, state.tool_calls, whole(state.wall_us // 1000)
+    row.tokens, row.cost_micros = whole(state.tokens), whole(state.cost_micros) if rows.costed else None
+    if state.stop is not None:
+        row.reason, row.dimension = state.stop.reason or None, state.stop.dimension
+    if state.end is not None:
+        row.reason, row.answer = state.end.reason or None, state.end.answer
+        row.partial, row.claims = state.end.partial, json_text(state.end.claims)
+    return row
+
+
+def accounts(rows: RunRows) -> Iterator[BudgetRow]:
+    """What was used of each dimension, by the run's own reckoning: children count."""
+    if rows.state.started is None:
+        return
+    budget, stop = rows.state.terms.budget, rows.state.stop
+    ceilings = limits(budget)
+    for dimension, spent in used(rows.state).items():
+        ceiling = ceilings[dimension]
+        yield BudgetRow(
+            run=rows.run,
+            run_id=rows.run_id,
+            dimension=dimension,
+            ceiling=None if ceiling is None else whole(ceiling),
+            spent=whole(spent),
+            remaining=None if ceiling is None else whole(max(0, ceiling - spent)),
+            currency=budget.currency if dimension == "cost" else None,
+            warned_position=rows.state.watch.warned.get(dimension),
+            exhausted=stop is not None and stop.dimension == dimension,
+        )

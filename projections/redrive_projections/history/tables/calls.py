@@ -1,0 +1,83 @@
+"""What a row says of a call: the attempts, what came of them, and what they did to the world."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from redrive_projections.history.tables.columns import JsonText, Row
+
+
+class ToolCallRow(Row, kw_only=True):
+    """One row for each attempt of a call."""
+
+    call: Annotated[int, "The call, counted from 1 in the run."]
+    attempt: Annotated[int, "Which attempt, counted from 1."]
+    tool: Annotated[str, "The tool."]
+    effect: Annotated[str, "read or write."]
+    arguments: Annotated[JsonText, "The arguments; a text where they could not be read."]
+    digest: Annotated[str, "The digest of tool and arguments as recorded."]
+    key: Annotated[str | None, "The idempotency key of a write: the same over all attempts."] = None
+    timeout_ms: Annotated[int | None, "How long it might take."] = None
+    position: Annotated[int, "Where the request stands."]
+    asked_at: Annotated[datetime | None, "When it was made."]
+    answer_position: Annotated[int | None, "Where the observation stands; NULL while it is awaited."] = None
+    answered_at: Annotated[datetime | None, "When it came."] = None
+    status: Annotated[str | None, "ok, error, timeout, cancelled or unknown."] = None
+    media_type: Annotated[str | None, "Of what type the content is."] = None
+    size_bytes: Annotated[int | None, "The size of the content, before anything was cut."] = None
+    cut_bytes: Annotated[int | None, "How much of it was left out."] = None
+    source: Annotated[str | None, "Where the observation says it comes from."] = None
+    latency_ms: Annotated[int | None, "From request to observation; NULL if the run has no clock."] = None
+    verifier: Annotated[str | None, "The verifier that judged the observation last."] = None
+    verified: Annotated[bool | None, "Whether it accepted the observation."] = None
+    refusal: Annotated[str | None, "Why it did not."] = None
+    outcome: Annotated[str | None, "Of a write, the last that is known: landed, not_landed, unknown or in_doubt."] = (
+        None
+    )
+
+
+class ObservationRow(Row, kw_only=True):
+    """One row for each observation."""
+
+    position: Annotated[int, "Where it stands."]
+    observed_at: Annotated[datetime | None, "When it came."] = None
+    step: Annotated[int | None, "The step that the call belongs to."] = None
+    call: Annotated[int, "The call that it answers."]
+    attempt: Annotated[int | None, "Which attempt of it."] = None
+    tool: Annotated[str | None, "The tool."] = None
+    rule: Annotated[str | None, "The rule that had allowed the call."] = None
+    status: Annotated[str, "ok, error, timeout, cancelled or unknown."]
+    source: Annotated[str | None, "Where it says it comes from."] = None
+    media_type: Annotated[str, "Of what type the content is."]
+    size_bytes: Annotated[int, "The size of the content, before anything was cut."] = 0
+    cut_bytes: Annotated[int, "How much of it was left out."] = 0
+    latency_ms: Annotated[int | None, "From request to observation; NULL if the run has no clock."] = None
+    excerpt: Annotated[str | None, "How the content begins, at most 400 characters; all of it is in payloads."] = None
+    verifier: Annotated[str | None, "The verifier that judged it last."] = None
+    verified: Annotated[bool | None, "Whether it was accepted; NULL if none judged it."] = None
+    refusal: Annotated[str | None, "Why it was not."] = None
+
+
+class EffectRow(Row, kw_only=True):
+    """One row for each call that was made and may have changed the world: writes, and tools of unknown effect."""
+
+    call: Annotated[int, "The call, counted from 1 in the run."]
+    tool: Annotated[str, "The tool."]
+    effect: Annotated[str, "write, or unknown for a tool of which nobody said."]
+    key: Annotated[str | None, "The idempotency key: the same over all attempts."] = None
+    digest: Annotated[str, "The digest of tool and arguments as recorded."]
+    attempts: Annotated[int, "How often it was requested."] = 1
+    position: Annotated[int, "Where the first request stands."]
+    planned_at: Annotated[datetime | None, "When that was."] = None
+    state: Annotated[
+        str,
+        "planned while nothing is known, confirmed, in_doubt; then the authority: landed, not_landed, unknown.",
+    ] = "planned"
+    doubt: Annotated[str | None, "Why it was in doubt: timeout, unknown, cancelled, worker lost."] = None
+    doubted_position: Annotated[int | None, "Where that stands."] = None
+    reconciled: Annotated[int, "How often the authority was asked."] = 0
+    settled_position: Annotated[
+        int | None, "Where the state became what it is; NULL while it is planned or in doubt."
+    ] = None
+    settled_at: Annotated[datetime | None, "When that was."] = None
