@@ -65,7 +65,7 @@ async def write(log: EventLog, program: Program, s: RunState, happened: Happened
         LeaseHeld: what came in between is another worker's lease.
     """
     while True:
-        expected, epoch = s.position, s.epoch
+        expected, epoch, worker = s.position, s.epoch, s.worker
         batch = append_of(program, s, happened)
         try:
             await keep(partial(log.append, s.run_id, batch, expected=expected))
@@ -73,7 +73,8 @@ async def write(log: EventLog, program: Program, s: RunState, happened: Happened
             # The batch was folded into this state, so it is thrown away: nothing is ever merged.
             s = state_of(log, s.run_id)
             event = happened.event
-            if s.epoch != (event.epoch - 1 if isinstance(event, LeaseGranted) else epoch):
+            revoked = s.worker != worker and not isinstance(event, LeaseGranted)
+            if revoked or s.epoch != (event.epoch - 1 if isinstance(event, LeaseGranted) else epoch):
                 raise LeaseHeld(s.run_id, worker=s.worker, until=happened.at) from None
             if s.end is not None or (happened.cause and happened.cause not in s.requests):
                 return s

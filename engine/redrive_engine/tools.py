@@ -92,6 +92,8 @@ class Declaration:
     destination: str = ""
     timeout_ms: int | None = 30_000
     output_max_bytes: int = 65_536
+    fresh_ms: int | None = None
+    compensable: bool = False
     grounded: tuple[str, ...] = ()
     problems: Callable[[Json], str] = field(default=_anything, compare=False, repr=False)
 

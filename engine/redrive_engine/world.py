@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from redrive_events import Input, Limits, ModelFailed, PersonAsked, Request, RunStarted
+from redrive_events import ApprovalAsked, Input, Limits, ModelFailed, PersonAsked, Request, RunStarted
 from redrive_projections import Call, Message, RunState, left
 
 # What there is a limit of time for.
-Limit: TypeAlias = Literal["wall_time", "person"]
+Limit: TypeAlias = Literal["wall_time", "person", "approval"]
+
+
+# Nothing that is awaited is given up.
+_UNLIMITED: Final[tuple[None, Limit]] = (None, "wall_time")
 
 
 class Happened(NamedTuple):
@@ -66,9 +70,7 @@ class World(Protocol):
 def waiting_of(state: RunState, budget: Limits) -> Waiting:
     """What the run in ``state`` waits for; ``budget`` is that of the program which drives it now."""
     assert state.started is not None
-    people = [one for one in state.requests.values() if isinstance(one, PersonAsked)]
-    expires = min((one.expires for one in people if one.expires is not None), default=None)
-    only_people = bool(people) and len(people) == len(state.requests)
+    deadline, limit = min(_limits(state, budget), default=_UNLIMITED)
     return Waiting(
         run_id=state.run_id,
         position=state.position,
@@ -81,16 +83,20 @@ def waiting_of(state: RunState, budget: Limits) -> Waiting:
         messages=tuple(state.asked),
         unheard=bool(state.unheard),
         stopping=state.stop is not None,
-        deadline=expires if only_people else _deadline(state, budget),
-        limit="person" if only_people else "wall_time",
+        deadline=deadline,
+        limit=limit,
         failures=state.model_failed,
         failure=state.failure,
     )
 
 
-def _deadline(state: RunState, budget: Limits) -> datetime | None:
-    """When the wall time runs out; it stands still after a stop, and while only people are awaited."""
+def _limits(state: RunState, budget: Limits) -> Iterator[tuple[datetime, Limit]]:
+    """Until when what is awaited is awaited; wall time stands still after a stop, and while only people are awaited."""
+    people = [one for one in state.requests.values() if isinstance(one, PersonAsked | ApprovalAsked)]
+    for one in people:
+        if one.expires is not None:
+            yield one.expires, "person" if isinstance(one, PersonAsked) else "approval"
     remaining = left(budget, state)["wall_time"]
-    if remaining is None or state.counted is None or state.stop is not None:
-        return None
-    return state.counted + timedelta(milliseconds=remaining)
+    only_people = bool(people) and len(people) == len(state.requests)
+    if remaining is not None and state.counted is not None and state.stop is None and not only_people:
+        yield state.counted + timedelta(milliseconds=remaining), "wall_time"

@@ -77,6 +77,11 @@ def call_digest(tool: str, arguments: Json) -> str:
     return digest({"tool": tool, "arguments": arguments})
 
 
+def shown_digest(tool: str, arguments: Json, object: Json = None, destination: Json = None) -> str:  # noqa: A002
+    """The digest of what a person is shown of a call before they allow it: nothing of it may be changed behind them."""
+    return digest({"tool": tool, "arguments": arguments, "object": object, "destination": destination})
+
+
 def encode(record: Record) -> bytes:
     """The canonical line of ``record``; ``at`` always has six digits of a second.
 

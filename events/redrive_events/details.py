@@ -10,6 +10,10 @@ Status: TypeAlias = Literal["succeeded", "failed", "blocked", "exhausted", "esca
 Grade: TypeAlias = Literal["full", "model-only", "verdicts-only", "view-only"]
 
 
+class EventData(Data, frozen=True, tag_field="event"):
+    """What an event holds: no id, clock or position, so that equal happenings are equal."""
+
+
 class Part(Data, frozen=True):
     """A pure part of the program: the digest of what decides, and the data itself where the part is data."""
 

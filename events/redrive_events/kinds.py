@@ -4,43 +4,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
-from redrive_events.vocabulary import (
+from redrive_events.conclusions import (
     AnnotationMade,
     BudgetWarned,
     CallIntercepted,
-    CancelRequested,
-    DeadlinePassed,
     DecisionMade,
+    EffectCompensated,
     EffectConfirmed,
     EffectInDoubt,
-    EffectReconciled,
     FactCommitted,
     FinishRefused,
+    ObservationRefused,
+    ObservationVerified,
+    PlanDrawn,
+    RecoveryChosen,
+    ReflectionNoted,
+    ReplyRefused,
+    RunEnded,
+    StopDecided,
+    VerdictGiven,
+)
+from redrive_events.vocabulary import (
+    ApprovalAsked,
+    ApprovalGiven,
+    CancelRequested,
+    DeadlinePassed,
+    EffectReconciled,
     LeaseGranted,
+    LeaseRevoked,
     MessageReceived,
     ModelAsked,
     ModelFailed,
     ModelReplied,
     ObservationReceived,
-    ObservationRefused,
-    ObservationVerified,
+    OutcomeStated,
     PersonAsked,
-    PlanDrawn,
     ReconcileAsked,
-    RecoveryChosen,
-    ReflectionNoted,
-    ReplyRefused,
-    RunEnded,
     RunStarted,
     SignalsHeard,
-    StopDecided,
     ToolCalled,
-    VerdictGiven,
 )
 
-Stranger: TypeAlias = RunStarted | MessageReceived | CancelRequested
+Stranger: TypeAlias = RunStarted | MessageReceived | ApprovalGiven | OutcomeStated | CancelRequested | LeaseRevoked
 Driver: TypeAlias = LeaseGranted | SignalsHeard | DeadlinePassed
-Request: TypeAlias = ModelAsked | ToolCalled | PersonAsked | ReconcileAsked
+Request: TypeAlias = ModelAsked | ToolCalled | ApprovalAsked | PersonAsked | ReconcileAsked
 Answer: TypeAlias = ModelReplied | ModelFailed | ObservationReceived | EffectReconciled
 Conclusion: TypeAlias = (
     DecisionMade
@@ -57,6 +64,7 @@ Conclusion: TypeAlias = (
     | PlanDrawn
     | EffectConfirmed
     | EffectInDoubt
+    | EffectCompensated
     | StopDecided
     | RunEnded
 )

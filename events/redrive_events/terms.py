@@ -106,7 +106,7 @@ SLIPS: Final = frozenset({SCHEMA, UNKNOWN_TOOL, ALONE})
 # Driven like this, the model only speaks: it is offered no tools, so nothing becomes known by what it does.
 SPEAKING: Final = frozenset({"direct", "workflow"})
 
-Rung: TypeAlias = Literal["another_way", "stronger_model", "escalate"]
+Rung: TypeAlias = Literal["another_way", "stronger_model", "escalate", "compensate"]
 WayOut: TypeAlias = Literal["finish", "unable", "escalate"]
 
 
@@ -118,7 +118,8 @@ class Terms(Data, frozen=True):
     empty means the model's own words, and ``partial`` is one for a run that is stopped. ``recovery`` is what is tried,
     in this order, whenever a quota is reached, before the run is given up; ``models`` are the stronger ones. A reply
     may leave the loop by the engine's own tools in ``ways_out``. ``claims`` says whether the answer's words must be
-    borne out. ``arm`` is how the run is driven.
+    borne out. ``arm`` is how the run is driven. ``attempts`` bounds those of a write that did not happen,
+    ``read_attempts`` those of a read that timed out or whose source was unavailable.
     """
 
     tools: dict[str, dict[str, Predicate]] | None = None
@@ -128,10 +129,11 @@ class Terms(Data, frozen=True):
     budget: Limits = Limits()
     quotas: Quotas = Quotas()
     attempts: int = 2
+    read_attempts: int = 1
     on_denied: Literal["block", "tell"] = "tell"
     on_unknown: Literal["block", "tell"] = "tell"
     on_refused: Literal["fail", "tell"] = "tell"
-    on_doubt: Literal["escalate", "tell"] = "escalate"
+    on_doubt: Literal["escalate", "wait", "tell"] = "escalate"
     dialect: str = "native"
     view: str = "chat"
     dialogue: bool = False
@@ -142,6 +144,7 @@ class Terms(Data, frozen=True):
     models: tuple[str, ...] = ()
     escalation: Literal["wait", "end"] = "wait"
     person_ms: int | None = None
+    approval_ms: int | None = None
     ways_out: tuple[WayOut, ...] = ()
     claims: Literal["free", "supported"] = "free"
     partial: str = ""

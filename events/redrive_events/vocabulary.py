@@ -1,47 +1,30 @@
-"""Everything that can happen in a run, in the past tense."""
+"""What comes into a run from outside, and what it asks for: signals, requests and answers, in the past tense."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from redrive_events.content import Content, Data, Json
-from redrive_events.details import (
-    Claim,
-    Handover,
-    Lineage,
-    OwnWords,
-    Part,
-    PlannedStep,
-    ProposedCall,
-    Reading,
-    Returned,
-    Source,
-    Status,
-    Usage,
-)
-from redrive_events.terms import Dimension, Failure, Rung, Terms
+from redrive_events.content import Content, Json
+from redrive_events.details import EventData, Handover, Lineage, OwnWords, Part, Returned, Source, Usage
+from redrive_events.terms import Terms
 
 # An unknown effect is treated like a write: nobody may assume that nothing happened. A ``run`` is a child run.
 Effect: TypeAlias = Literal["read", "write", "unknown", "run"]
 # What a model is asked for: its next decision, a plan, or a lesson.
 Purpose: TypeAlias = Literal["act", "plan", "reflect"]
-Verdict: TypeAlias = Literal["allow", "deny"]
-
-
-class _Event(Data, frozen=True, tag_field="event"):
-    """Nothing that the vocabulary does not know: no id, clock or position, so that equal happenings are equal."""
 
 
 # Strangers' signals: anybody may append one, alone.
 
 
-class RunStarted(_Event, frozen=True, tag="run_started"):
+class RunStarted(EventData, frozen=True, tag="run_started"):
     """A run was asked for, under this contract, by this principal, with a program made of these parts.
 
     ``nonce`` makes the run's idempotency keys unlike those of any other log; ``rules`` is the version of the engine's
     own behaviour; ``clock`` says what the times of this run are worth; ``lessons`` are those of earlier runs, and
-    ``known`` is what the parent of a child run knew when it began it.
+    ``known`` is what the parent of a child run knew when it began it. ``mask_key`` names the key under which values
+    are masked: a worker without it does not take the run up.
     """
 
     goal: str
@@ -58,11 +41,12 @@ class RunStarted(_Event, frozen=True, tag="run_started"):
     labels: dict[str, str] = {}
     lessons: tuple[str, ...] = ()
     known: dict[str, Json] = {}
+    mask_key: str = ""
     source: Source | None = None
     parent: Lineage | None = None
 
 
-class MessageReceived(_Event, frozen=True, tag="message_received"):
+class MessageReceived(EventData, frozen=True, tag="message_received"):
     """Somebody spoke into the run. Empty content says only "go on"; after the ``last`` message the run may end.
 
     ``before`` is the call in front of whose response a trace has these words; 0 stands for behind all responses.
@@ -75,17 +59,51 @@ class MessageReceived(_Event, frozen=True, tag="message_received"):
     before: int = 0
 
 
-class CancelRequested(_Event, frozen=True, tag="cancel_requested"):
+class ApprovalGiven(EventData, frozen=True, tag="approval_given"):
+    """A person answered whether a call may be made; ``digest`` is that of what they were shown.
+
+    It counts only as the answer to an open `ApprovalAsked` with that digest, in time. ``arguments`` are those of an
+    ``edit``, and judged like any others.
+    """
+
+    call: int
+    digest: str
+    by: str
+    answer: Literal["grant", "refuse", "edit"]
+    arguments: Json = None
+    reason: str = ""
+
+
+class OutcomeStated(EventData, frozen=True, tag="outcome_stated"):
+    """A person who was asked says what became of an effect in doubt; ``content`` is what would have been observed."""
+
+    call: int
+    by: str
+    outcome: Literal["landed", "not_landed"]
+    content: Content | None = None
+    media_type: str = "text/plain"
+    reason: str = ""
+
+
+class CancelRequested(EventData, frozen=True, tag="cancel_requested"):
     """Somebody asked that the run stop before its next action."""
 
     by: str
     reason: str = ""
 
 
+class LeaseRevoked(EventData, frozen=True, tag="lease_revoked"):
+    """Somebody took the run from the worker of this epoch: it starts nothing more, and another may take the run up."""
+
+    by: str
+    epoch: int
+    reason: str = ""
+
+
 # The driver's signals: only the worker that holds the lease appends them.
 
 
-class LeaseGranted(_Event, frozen=True, tag="lease_granted"):
+class LeaseGranted(EventData, frozen=True, tag="lease_granted"):
     """A worker took the run up, for the first time or again; ``parts`` are the digests of the program it brings."""
 
     worker: str
@@ -93,20 +111,20 @@ class LeaseGranted(_Event, frozen=True, tag="lease_granted"):
     parts: dict[str, str] = {}
 
 
-class SignalsHeard(_Event, frozen=True, tag="signals_heard"):
+class SignalsHeard(EventData, frozen=True, tag="signals_heard"):
     """An idle worker took note of the signals that had come in."""
 
 
-class DeadlinePassed(_Event, frozen=True, tag="deadline_passed"):
+class DeadlinePassed(EventData, frozen=True, tag="deadline_passed"):
     """A time limit ran out while nothing else happened."""
 
-    which: Literal["wall_time", "person"]
+    which: Literal["wall_time", "person", "approval"]
 
 
 # Requests: what the run asks of the world.
 
 
-class ModelAsked(_Event, frozen=True, tag="model_asked"):
+class ModelAsked(EventData, frozen=True, tag="model_asked"):
     """The model was asked: ``kept`` messages of the last request stay, then ``new`` ones follow.
 
     A number in ``new`` is the position of the event whose messages those are. ``request`` is the digest of the whole
@@ -123,8 +141,11 @@ class ModelAsked(_Event, frozen=True, tag="model_asked"):
     purpose: Purpose = "act"
 
 
-class ToolCalled(_Event, frozen=True, tag="tool_called"):
-    """A tool was asked to act; ``arguments`` is a string only where the provider's text could not be read."""
+class ToolCalled(EventData, frozen=True, tag="tool_called"):
+    """A tool was asked to act; ``arguments`` is a string only where the provider's text could not be read.
+
+    A call that ``compensates`` another is the engine's own, and undoes what that one did.
+    """
 
     call: int
     tool: str
@@ -134,24 +155,41 @@ class ToolCalled(_Event, frozen=True, tag="tool_called"):
     key: str = ""
     attempt: int = 1
     timeout_ms: int | None = None
+    compensates: int | None = None
 
 
-class PersonAsked(_Event, frozen=True, tag="person_asked"):
+class ApprovalAsked(EventData, frozen=True, tag="approval_asked"):
+    """A person is asked whether a call may be made, until ``expires`` if that is set; no answer in time is a no.
+
+    ``digest`` is that of all they are shown: tool, arguments, and the object and destination as the tool names them.
+    """
+
+    call: int
+    digest: str
+    object: Json = None
+    destination: Json = None
+    reason: str = ""
+    expires: datetime | None = None
+
+
+class PersonAsked(EventData, frozen=True, tag="person_asked"):
     """The run waits for a person's words, until ``expires`` if that is set.
 
-    ``call`` is the call of a way out by which the model asked for a person; ``text`` is its response.
+    ``call`` is the call of a way out by which the model asked for a person; ``text`` is its response. ``effect`` is the
+    call of which a person is to say whether it landed.
     """
 
     actor: Literal["user", "operator"] = "user"
-    why: Literal["reply", "escalation"] = "reply"
+    why: Literal["reply", "escalation", "doubt"] = "reply"
     reason: str = ""
     handover: Handover | None = None
     expires: datetime | None = None
     call: int | None = None
     text: str = ""
+    effect: int | None = None
 
 
-class ReconcileAsked(_Event, frozen=True, tag="reconcile_asked"):
+class ReconcileAsked(EventData, frozen=True, tag="reconcile_asked"):
     """The authority was asked whether the effect with this key landed."""
 
     call: int
@@ -161,7 +199,7 @@ class ReconcileAsked(_Event, frozen=True, tag="reconcile_asked"):
 # Answers: what the world says to a request.
 
 
-class ModelReplied(_Event, frozen=True, tag="model_replied"):
+class ModelReplied(EventData, frozen=True, tag="model_replied"):
     """The model answered; ``content`` is as the provider sent it, the cost None where nobody knows it."""
 
     content: Content
@@ -172,7 +210,7 @@ class ModelReplied(_Event, frozen=True, tag="model_replied"):
     cost_micros: int | None = None
 
 
-class ModelFailed(_Event, frozen=True, tag="model_failed"):
+class ModelFailed(EventData, frozen=True, tag="model_failed"):
     """The model gave no answer: of which class the failure is, and whether asking again may help.
 
     ``retry_after_ms`` is how long the provider wants to be left alone, ``status`` that of its HTTP response, if any.
@@ -184,10 +222,12 @@ class ModelFailed(_Event, frozen=True, tag="model_failed"):
     status: int = 0
 
 
-class ObservationReceived(_Event, frozen=True, tag="observation_received"):
+class ObservationReceived(EventData, frozen=True, tag="observation_received"):
     """What came of a call. Content is untrusted data; None says nothing at all to the model.
 
     ``size_bytes`` is the size before ``cut`` bytes were left out; ``returned`` is what a child run came back with.
+    ``error`` is the class of a failure; of these only ``unavailable`` may pass by itself. ``tenant`` is whose data it
+    is, ``as_of`` the moment it shows, where the source says so; ``started`` is when the tool began.
     """
 
     call: int
@@ -197,190 +237,20 @@ class ObservationReceived(_Event, frozen=True, tag="observation_received"):
     size_bytes: int = 0
     cut: int = 0
     source: str = ""
+    error: Literal["", "refused", "unavailable", "failed", "limits", "sealed value lost"] = ""
+    tenant: str = ""
+    trust: Literal["untrusted", "trusted"] = "untrusted"
+    schema_version: str = ""
+    as_of: datetime | None = None
+    started: datetime | None = None
+    redirects: int = 0
     returned: Returned | None = None
 
 
-class EffectReconciled(_Event, frozen=True, tag="effect_reconciled"):
+class EffectReconciled(EventData, frozen=True, tag="effect_reconciled"):
     """What the authority says of an effect in doubt; if it landed, ``content`` is what would have been observed."""
 
     call: int
     outcome: Literal["landed", "not_landed", "unknown"]
     content: Content | None = None
     media_type: str = "text/plain"
-
-
-# Conclusions: what follows.
-
-
-class DecisionMade(_Event, frozen=True, tag="decision_made"):
-    """The reply was read as a decision. The answer of a ``finish`` is the reply's text where ``answer`` is empty.
-
-    ``dropped`` names what else the reply said, which nobody acted on. An ``unable`` finish says that it
-    cannot be done; ``calls`` of anything but a ``call`` is the one call by which the model said so. With a ``step`` it
-    is no reply's decision but that step of the plan or workflow.
-    """
-
-    kind: Literal["call", "finish", "ask", "escalate", "plan"]
-    summary: str = ""
-    calls: tuple[ProposedCall, ...] = ()
-    answer: str = ""
-    dropped: tuple[str, ...] = ()
-    unable: bool = False
-    step: int = 0
-
-
-class ReplyRefused(_Event, frozen=True, tag="reply_refused"):
-    """The reply was no decision: why, for the record; ``text`` is what the model is told."""
-
-    reason: str
-    text: str
-
-
-class VerdictGiven(_Event, frozen=True, tag="verdict_given"):
-    """A call was judged: by which rule, on what; ``reason`` is for the record, ``text`` for the model."""
-
-    call: int
-    verdict: Verdict
-    rule: str
-    reason: str = ""
-    read: tuple[Reading, ...] = ()
-    text: str = ""
-
-
-class CallIntercepted(_Event, frozen=True, tag="call_intercepted"):
-    """A guard let an allowed call not start: which one, and the positions that it judged; ``text`` is the response."""
-
-    call: int
-    guard: Literal["repeated", "last_step"]
-    window: tuple[int, ...]
-    text: str
-
-
-class ObservationVerified(_Event, frozen=True, tag="observation_verified"):
-    """A verifier found that the observation answers the request."""
-
-    call: int
-    verifier: str
-
-
-class ObservationRefused(_Event, frozen=True, tag="observation_refused"):
-    """A verifier did not accept the observation, so the model gets ``text`` in its place."""
-
-    call: int
-    verifier: str
-    reason: str
-    text: str
-
-
-class FactCommitted(_Event, frozen=True, tag="fact_committed"):
-    """Something is known: the value, who verified it, the positions that bear it out, the position it supersedes."""
-
-    key: str
-    value: Json
-    verifier: str
-    evidence: tuple[int, ...]
-    supersedes: int | None = None
-
-
-class FinishRefused(_Event, frozen=True, tag="finish_refused"):
-    """The run is not done: criteria not met, claims that nothing bears out; ``text`` is what the model is told.
-
-    ``call`` is the call of a way out by which the model wanted to finish.
-    """
-
-    missing: tuple[str, ...]
-    text: str
-    unsupported: tuple[str, ...] = ()
-    call: int | None = None
-
-
-class BudgetWarned(_Event, frozen=True, tag="budget_warned"):
-    """Little is left of a budget, in the dimension's own units; ``text`` is what the model is told."""
-
-    dimension: Dimension
-    left: int
-    text: str
-
-
-class RecoveryChosen(_Event, frozen=True, tag="recovery_chosen"):
-    """Failures of a kind have reached their quota: what is tried next, and the positions of these failures.
-
-    ``model`` is the one that is asked from here on, where it is another; ``text`` is what it is told, ``reason`` for
-    the record.
-    """
-
-    failure: Failure
-    rung: Rung
-    reason: str
-    window: tuple[int, ...]
-    model: str = ""
-    text: str = ""
-
-
-class ReflectionNoted(_Event, frozen=True, tag="reflection_noted"):
-    """A lesson from the failures at ``window``: by a rule, or by the model where ``rule`` is empty."""
-
-    lesson: str
-    window: tuple[int, ...]
-    rule: str = ""
-
-
-class PlanDrawn(_Event, frozen=True, tag="plan_drawn"):
-    """The steps that are to be done next, each as a child run; a later revision takes the place of what is left."""
-
-    steps: tuple[PlannedStep, ...]
-    revision: int = 1
-    reason: str = ""
-
-
-class EffectConfirmed(_Event, frozen=True, tag="effect_confirmed"):
-    """The effect of a write landed."""
-
-    call: int
-
-
-class EffectInDoubt(_Event, frozen=True, tag="effect_in_doubt"):
-    """Nobody knows whether the write landed, and it will not be tried again before the authority was asked."""
-
-    call: int
-    why: Literal["timeout", "unknown", "cancelled", "worker lost"]
-
-
-class StopDecided(_Event, frozen=True, tag="stop_decided"):
-    """From here on nothing new is asked; what is open is closed, then the run ends.
-
-    A guard that stops a run tells the positions it judged, and what it measured; an escalation hands over.
-    """
-
-    status: Status
-    reason: str
-    dimension: Dimension | None = None
-    window: tuple[int, ...] = ()
-    read: tuple[Reading, ...] = ()
-    handover: Handover | None = None
-
-
-class RunEnded(_Event, frozen=True, tag="run_ended"):
-    """The last event of a run; ``state`` is the digest of the state view ``state.1``.
-
-    ``partial`` is what there was when the run was stopped, in the contract's words.
-    """
-
-    status: Status
-    reason: str
-    state: str
-    answer: str | None = None
-    partial: str | None = None
-    claims: tuple[Claim, ...] = ()
-
-
-# Beside the run, in the stream RUN@notes.
-
-
-class AnnotationMade(_Event, frozen=True, tag="annotation_made"):
-    """Somebody's remark about a run, or about one position in it. Never read by the loop."""
-
-    name: str
-    value: Json
-    source: str
-    position: int | None = None

@@ -5,6 +5,7 @@ from redrive_projections.completion import GOAL, claims, missing, partly_worded,
 from redrive_projections.digests import Parting, partings
 from redrive_projections.folding import evolve, fold, state_at
 from redrive_projections.handover import handover
+from redrive_projections.people import OF_PEOPLE, expired
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
 from redrive_projections.requests import Asked, offered, rebuilt, requests
 from redrive_projections.state import Call, Fact, RunState, answered_by
@@ -16,6 +17,7 @@ from redrive_projections.watch import Turn, Watch
 __all__ = [
     "GOAL",
     "MISSING",
+    "OF_PEOPLE",
     "OPERATORS",
     "VIEWS",
     "Asked",
@@ -33,6 +35,7 @@ __all__ = [
     "compare",
     "evolve",
     "exhausted",
+    "expired",
     "fold",
     "handover",
     "harmless",

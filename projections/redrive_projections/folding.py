@@ -12,12 +12,15 @@ from redrive_events import (
     DRIVERS,
     STRANGERS,
     AnnotationMade,
+    ApprovalAsked,
+    ApprovalGiven,
     BadInput,
     BudgetWarned,
     CallIntercepted,
     CancelRequested,
     DeadlinePassed,
     DecisionMade,
+    EffectCompensated,
     EffectConfirmed,
     EffectInDoubt,
     EffectReconciled,
@@ -26,6 +29,7 @@ from redrive_events import (
     FactCommitted,
     FinishRefused,
     LeaseGranted,
+    LeaseRevoked,
     MessageReceived,
     ModelAsked,
     ModelFailed,
@@ -33,6 +37,7 @@ from redrive_events import (
     ObservationReceived,
     ObservationRefused,
     ObservationVerified,
+    OutcomeStated,
     PersonAsked,
     PlanDrawn,
     Quarantined,
@@ -54,11 +59,13 @@ from redrive_events import (
     blocks_of,
     text_of,
 )
-from redrive_projections.saying import notice, referred, respond, settle
-from redrive_projections.state import Call, Fact, RunState
-from redrive_projections.transcript import Message, opening, planned, received
+from redrive_projections.people import OF_PEOPLE, approval, message, person_asked, stated
+from redrive_projections.saying import notice, referred, respond, settle, settled
+from redrive_projections.state import Call, Fact, RunState, close
+from redrive_projections.transcript import Message, opening, planned
 from redrive_projections.watching import WATCHED
 
+NOT_RUN = "Not run: the run was stopped."
 _HEARS = DRIVERS | ANSWERS
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -121,7 +128,7 @@ def _count_time(state: RunState, event: Event, at: datetime) -> None:
 
 def _only_people(state: RunState) -> bool:
     for request in state.requests.values():
-        if type(request) is not PersonAsked:
+        if type(request) not in OF_PEOPLE:
             return False
     return bool(state.requests)
 
@@ -133,26 +140,13 @@ def _started(state: RunState, event: RunStarted, position: int) -> None:
     state.messages.extend(opening(event))
 
 
-def _message(state: RunState, event: MessageReceived, position: int) -> None:
-    state.unheard.append(event)
-    state.last_word = state.last_word or event.last
-    for asked in [place for place, request in state.requests.items() if _is_answer(request, event, state.now)]:
-        del state.requests[asked]
-    if event.content:
-        # what is said while a reply or its calls are awaited stands after their responses
-        state.waiting.append(received(event, position))
-
-
-def _is_answer(request: Request, event: MessageReceived, at: datetime | None) -> bool:
-    """Whether a person who was asked has spoken, in time: to an escalation only whom it was made to, but for an end."""
-    if type(request) is not PersonAsked:
-        return False
-    late = request.expires is not None and at is not None and at >= request.expires
-    return not late and (request.why == "reply" or request.actor == event.actor or event.last)
-
-
 def _cancel(state: RunState, event: CancelRequested, position: int) -> None:
     state.unheard.append(event)
+
+
+def _revoked(state: RunState, event: LeaseRevoked, position: int) -> None:
+    if event.epoch == state.epoch:
+        state.worker = ""
 
 
 def _lease(state: RunState, event: LeaseGranted, position: int) -> None:
@@ -199,6 +193,7 @@ def _decided(state: RunState, event: DecisionMade, position: int) -> None:
         block = blocks[proposed.block] if proposed.block is not None and 0 <= proposed.block < len(blocks) else None
         if isinstance(block, ToolUse):  # in a recording that is not ours it may be anything: the fold goes on
             call.arguments, call.id = arguments_of(block.arguments), block.id
+        call.proposed = call.arguments
         state.calls[proposed.call] = call
 
 
@@ -223,6 +218,7 @@ def _warned(state: RunState, event: BudgetWarned, position: int) -> None:
 
 def _recovered(state: RunState, event: RecoveryChosen, position: int) -> None:
     state.model = event.model or state.model
+    state.undoing = event.reason if event.rung == "compensate" else state.undoing
     notice(state, event.text, position)
 
 
@@ -237,15 +233,13 @@ def _planned(state: RunState, event: PlanDrawn, position: int) -> None:
     notice(state, planned(event), position)
 
 
-def _person_asked(state: RunState, event: PersonAsked, position: int) -> None:
-    state.requests[position] = event
-    if event.call is not None:
-        respond(state, event.call, event.text, position, "asked")
-
-
 def _verdict(state: RunState, event: VerdictGiven, position: int) -> None:
+    call = state.calls.get(event.call)
     if event.verdict == "deny":
         respond(state, event.call, event.text, position, "denied")
+        close(state, ApprovalAsked, event.call)
+    elif event.verdict == "edit" and call is not None:
+        call.arguments = event.arguments
 
 
 def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
@@ -253,6 +247,10 @@ def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
     call = state.calls.setdefault(event.call, Call(event.call, event.tool, event.arguments))
     call.arguments, call.effect, call.key = event.arguments, event.effect, event.key
     call.attempt, call.response, call.outcome = event.attempt, None, ""
+    if event.compensates is not None:
+        call.compensates, state.calls_made = event.compensates, max(state.calls_made, event.call)
+        if state.effects.pop(event.compensates, None) is not None:
+            state.not_undone.append(event.compensates)
     if event.attempt == 1:
         state.tool_calls += 1
         call.order, call.digest = state.tool_calls, event.digest
@@ -282,14 +280,19 @@ def _observation_refused(state: RunState, event: ObservationRefused, position: i
     respond(state, event.call, event.text, position, "refused")
 
 
-def _reconciled(state: RunState, event: EffectReconciled, position: int) -> None:
-    respond(state, event.call, event.content, position, "ok" if event.outcome == "landed" else event.outcome)
-
-
 def _in_doubt(state: RunState, event: EffectInDoubt, position: int) -> None:
-    for place, request in list(state.requests.items()):
-        if type(request) is ToolCalled and request.call == event.call:
-            del state.requests[place]
+    close(state, ToolCalled, event.call)
+
+
+def _confirmed(state: RunState, event: EffectConfirmed, position: int) -> None:
+    call = state.calls.get(event.call)
+    if call is not None and call.compensates is None:
+        state.effects[event.call] = call
+
+
+def _compensated(state: RunState, event: EffectCompensated, position: int) -> None:
+    if event.call in state.not_undone:
+        state.not_undone.remove(event.call)
 
 
 def _fact(state: RunState, event: FactCommitted, position: int) -> None:
@@ -299,8 +302,12 @@ def _fact(state: RunState, event: FactCommitted, position: int) -> None:
 def _stopped(state: RunState, event: StopDecided, position: int) -> None:
     state.stop = event
     for place, request in list(state.requests.items()):
-        if type(request) is PersonAsked:
+        if type(request) in OF_PEOPLE:
             del state.requests[place]
+    under_way = {getattr(request, "call", 0) for request in state.requests.values()}
+    for call in state.calls.values():
+        if not call.outcome and call.number not in under_way:
+            respond(state, call.number, NOT_RUN, position, "not run")
 
 
 def _ended(state: RunState, event: RunEnded, position: int) -> None:
@@ -313,17 +320,21 @@ def _nothing(state: RunState, event: Event, position: int) -> None:
 
 _CHANGES: dict[type, Callable[[RunState, Any, int], None]] = {
     RunStarted: _started,
-    MessageReceived: _message,
+    MessageReceived: message,
+    ApprovalGiven: approval,
+    OutcomeStated: stated,
     CancelRequested: _cancel,
+    LeaseRevoked: _revoked,
     LeaseGranted: _lease,
     ModelAsked: _model_asked,
     ToolCalled: _tool_called,
-    PersonAsked: _person_asked,
+    ApprovalAsked: _request,
+    PersonAsked: person_asked,
     ReconcileAsked: _request,
     ModelReplied: _replied,
     ModelFailed: _model_failed,
     ObservationReceived: _observed,
-    EffectReconciled: _reconciled,
+    EffectReconciled: settled,
     DecisionMade: _decided,
     ReplyRefused: _reply_refused,
     VerdictGiven: _verdict,
@@ -341,7 +352,8 @@ _CHANGES: dict[type, Callable[[RunState, Any, int], None]] = {
     SignalsHeard: _nothing,
     DeadlinePassed: _nothing,
     ObservationVerified: _nothing,
-    EffectConfirmed: _nothing,
+    EffectConfirmed: _confirmed,
+    EffectCompensated: _compensated,
     AnnotationMade: _nothing,
 }
 # What is watched is judged by the state before.

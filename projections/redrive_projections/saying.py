@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redrive_events import Content, OwnWords
+from redrive_events import Content, EffectReconciled, OutcomeStated, OwnWords
 from redrive_projections.state import RunState
 from redrive_projections.transcript import Message
 
@@ -15,12 +15,17 @@ def respond(state: RunState, number: int, content: Content | None, position: int
     if call is None:  # a recording with an answer too many: the replayer says so, the fold goes on
         return
     call.observed, call.outcome = position, outcome
-    if content is None:
+    if content is None or call.compensates is not None:
         call.response = None
     elif call.native:
         call.response = Message("tool", content, position, call_id=call.id)
     else:
         call.response = Message("user", content, position)
+
+
+def settled(state: RunState, event: EffectReconciled | OutcomeStated, position: int) -> None:
+    """What became of an effect in doubt is the response to its call."""
+    respond(state, event.call, event.content, position, "ok" if event.outcome == "landed" else event.outcome)
 
 
 def notice(state: RunState, text: str, position: int) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from redrive_events import (
+    ApprovalAsked,
     EffectReconciled,
     Event,
     Json,
@@ -50,11 +51,13 @@ class Call(msgspec.Struct, gc=False):
     """A proposed call, as far as it has come; ``id`` is the provider's label, ``observed`` the answer's position.
 
     ``outcome`` is in one word what became of it: ok, error, timeout, denied, refused …; empty while it is open.
+    ``proposed`` are the arguments as the model gave them, ``compensates`` the call that this one undoes.
     """
 
     number: int
     tool: str
     arguments: Json
+    proposed: Json = None
     id: str = ""
     native: bool = True
     effect: str = "write"
@@ -64,6 +67,7 @@ class Call(msgspec.Struct, gc=False):
     attempt: int = 0
     observed: int = 0
     outcome: str = ""
+    compensates: int | None = None
     response: Message | None = None
 
     def tried(self) -> Tried:
@@ -77,7 +81,8 @@ class RunState(msgspec.Struct):
     ``counted`` is the moment up to which wall time has been counted; ``model`` the stronger one that is asked by now.
     ``failures`` are the positions of what failed since the model last acted; ``begun`` is the step of the plan or
     workflow, ``done`` what its steps came to, ``off_plan`` why the rest is to be drawn anew.
-    ``tried`` are the calls of earlier replies in short.
+    ``tried`` are the calls of earlier replies in short. ``undoing`` is why what was done is undone before the run is
+    given up: ``effects`` are the calls that landed and were not, ``not_undone`` those of them that were tried in vain.
     ``quarantined`` says why the events at these positions cannot be read: all else is then no more than a guess.
     """
 
@@ -111,6 +116,9 @@ class RunState(msgspec.Struct):
     begun: int = 0
     done: list[str] = []
     off_plan: str = ""
+    undoing: str = ""
+    effects: dict[int, Call] = {}
+    not_undone: list[int] = []
     child_tokens: int = 0
     child_tool_calls: int = 0
     child_cost_micros: int = 0
@@ -177,3 +185,10 @@ def answered_by(requests: Mapping[int, Request], event: Event) -> int:
         if type(request) is wanted and getattr(request, "call", None) == call:
             return place
     return 0
+
+
+def close(state: RunState, kind: type[ToolCalled | ApprovalAsked], call: int) -> None:
+    """Nobody waits any longer for the answer to what was asked of this kind about a call."""
+    for place, request in list(state.requests.items()):
+        if isinstance(request, kind) and request.call == call:
+            del state.requests[place]

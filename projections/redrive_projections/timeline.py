@@ -11,12 +11,15 @@ from typing import Any, NamedTuple, TypeAlias
 from redrive_events import (
     INPUTS,
     AnnotationMade,
+    ApprovalAsked,
+    ApprovalGiven,
     BudgetWarned,
     CallIntercepted,
     CancelRequested,
     Content,
     DeadlinePassed,
     DecisionMade,
+    EffectCompensated,
     EffectConfirmed,
     EffectInDoubt,
     EffectReconciled,
@@ -24,6 +27,7 @@ from redrive_events import (
     FinishRefused,
     Json,
     LeaseGranted,
+    LeaseRevoked,
     MessageReceived,
     ModelAsked,
     ModelFailed,
@@ -31,6 +35,7 @@ from redrive_events import (
     ObservationReceived,
     ObservationRefused,
     ObservationVerified,
+    OutcomeStated,
     PersonAsked,
     PlanDrawn,
     Quarantined,
@@ -159,6 +164,26 @@ def _cancel(seen: _Seen) -> str:
     return one_line(f"asked for by {seen.event.by}{reason}")
 
 
+def _approval(seen: _Seen) -> str:
+    event = seen.event
+    changed = f", as {_json(event.arguments)}" if event.answer == "edit" else ""
+    reason = f": {event.reason}" if event.reason else ""
+    return f"{seen.call}: {event.answer} by {one_line(event.by)}{one_line(changed)}{one_line(reason)}"
+
+
+def _approval_asked(seen: _Seen) -> str:
+    event = seen.event
+    said = [("on", event.object), ("to", event.destination)]
+    what = "".join(f" {word} {_json(value)}" for word, value in said if value is not None)
+    until = f", until {event.expires.isoformat()}" if event.expires else ""
+    return one_line(f"whether call {seen.call} may be made{what} ({event.reason})") + until
+
+
+def _revoked(seen: _Seen) -> str:
+    reason = f": {seen.event.reason}" if seen.event.reason else ""
+    return one_line(f"epoch {seen.event.epoch}, by {seen.event.by}{reason}")
+
+
 def _lease(seen: _Seen) -> str:
     return one_line(f"{seen.event.worker} took the run up, epoch {seen.event.epoch}")
 
@@ -170,6 +195,7 @@ def _model_asked(seen: _Seen) -> str:
 
 def _called(seen: _Seen) -> str:
     again = f", attempt {seen.event.attempt}" if seen.event.attempt > 1 else ""
+    again += f", to undo call {seen.event.compensates}" if seen.event.compensates else ""
     return f"{seen.event.call} {called_as(seen.event.tool, seen.event.arguments)}{again}"
 
 
@@ -196,6 +222,8 @@ def _observed(seen: _Seen) -> str:
 
 def _reconciled(seen: _Seen) -> str:
     said = seen.words(seen.event.content)
+    by = f", says {one_line(seen.event.by)}" if isinstance(seen.event, OutcomeStated) else ""
+    said = said + by if said else by.removeprefix(", ")
     return f"{seen.call} {seen.event.outcome.replace('_', ' ')}" + (f": {said}" if said else "")
 
 
@@ -220,6 +248,7 @@ def _proposed(seen: _Seen, number: int, tool: str) -> str:
 def _verdict(seen: _Seen) -> str:
     event = seen.event
     because = f" ({one_line(event.reason)})" if event.reason else ""
+    because += f", as {one_line(_json(event.arguments))}" if event.verdict == "edit" else ""
     return f"{seen.call}: {event.verdict} by rule “{one_line(event.rule)}”{because}"
 
 
@@ -290,12 +319,16 @@ def _count(number: int, what: str) -> str:
 _WORDS: dict[type, tuple[str, _Told]] = {
     RunStarted: ("started", _started),
     MessageReceived: ("said", lambda seen: f"{seen.event.role or seen.event.actor}: {_message(seen)}"),
+    ApprovalGiven: ("approval", _approval),
+    OutcomeStated: ("learnt", _reconciled),
     CancelRequested: ("cancel", _cancel),
+    LeaseRevoked: ("revoked", _revoked),
     LeaseGranted: ("lease", _lease),
     SignalsHeard: ("heard", lambda _: "what was said meanwhile"),
     DeadlinePassed: ("deadline", lambda seen: str(seen.event.which).replace("_", " ")),
     ModelAsked: ("asked", lambda seen: f"the model, {_model_asked(seen)}"),
     ToolCalled: ("called", _called),
+    ApprovalAsked: ("asked", _approval_asked),
     PersonAsked: ("asked", _person),
     ReconcileAsked: ("asked", lambda seen: f"the authority about call {seen.call}"),
     ModelReplied: ("model", _replied),
@@ -316,6 +349,7 @@ _WORDS: dict[type, tuple[str, _Told]] = {
     PlanDrawn: ("plan", _planned),
     EffectConfirmed: ("landed", lambda seen: seen.call),
     EffectInDoubt: ("in doubt", lambda seen: f"{seen.call}: {seen.event.why}"),
+    EffectCompensated: ("undone", lambda seen: f"{seen.call} by call {seen.event.by}"),
     StopDecided: ("stop", _stopped),
     RunEnded: ("ended", _ended),
     AnnotationMade: ("remark", _remark),

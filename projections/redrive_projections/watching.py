@@ -123,7 +123,7 @@ def _observed(state: RunState, event: ObservationReceived, position: int) -> Non
         return
     if event.status == "ok":
         _went_well(state, "tool_failed", "infrastructure")
-    elif event.status == "error":
+    elif event.status == "error" and event.error != "unavailable":
         _went_well(state, "infrastructure")
         _failed(state, "tool_failed", position)
     else:

@@ -13,7 +13,7 @@ from redrive_events import Event, FactCommitted, Json, canonical, kind_of
 ABSENT: Final = msgspec.UNSET
 
 # Fields that say why, for the record: nothing that the run, its model or its state can see hangs on them.
-EXPLAINING = {"verdict_given": {"reason", "rule", "read"}}
+EXPLAINING = {"verdict_given": {"reason", "rule", "read", "policy"}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,8 +242,9 @@ def test_no_budget(written: dict[str, Any], problem: str) -> None:
         (
             {"goal": "Refund it"},
             "contract.goal: no such field; there are tools, exclude, done, answer, budget, quotas, attempts, "
-            "on_denied, on_unknown, on_refused, on_doubt, dialect, view, dialogue, model, parameters, guards, "
-            "recovery, models, escalation, person_waits, ways_out, claims, partial, arm, plan, workflow, reflection",
+            "read_attempts, on_denied, on_unknown, on_refused, on_doubt, dialect, view, dialogue, model, parameters, "
+            "guards, recovery, models, escalation, person_waits, approval_waits, ways_out, claims, partial, arm, plan, "
+            "workflow, reflection",
         ),
     ],
 )

@@ -30,7 +30,7 @@ from redrive_events import (
 )
 from redrive_events.stores import memory
 from redrive_events.upcast import UPCASTERS
-from redrive_events.vocabulary import _Event
+from redrive_events.details import EventData
 from redrive_projections import fold
 from tests.records import record
 
@@ -172,7 +172,7 @@ def test_where_no_old_event_is_nothing_is_looked_up(monkeypatch: pytest.MonkeyPa
     assert decode_page("run", lines, after=0) == [decode(one) for one in lines] == NEW
 
 
-class _Noted(_Event, frozen=True, tag="noted.2"):
+class _Noted(EventData, frozen=True, tag="noted.2"):
     """An event in its second shape."""
 
 

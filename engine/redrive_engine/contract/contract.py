@@ -34,7 +34,10 @@ class Contract(Written):
     (``{name}``); empty means the model's own words, and ``partial`` is one for a run that is stopped.
 
     ``on_denied`` says whether a denied call ends the run, and ``on_unknown`` the same of a tool that does not exist; if
-    that is not said, it is a denied call like any other.
+    that is not said, it is a denied call like any other. ``attempts`` bounds those of a write that did not happen,
+    ``read_attempts`` those of a read that timed out or whose source was unavailable. ``approval_waits`` is how long an
+    approval is waited for; then the call is denied. With ``on_doubt`` a run waits for a person to state what became of
+    an effect of which no authority knows, ends as escalated, or goes on.
 
     When failures of a kind have reached their quota, ``recovery`` names what is tried, in this order, before the run is
     given up: another way, the next of the stronger ``models``, a person. ``ways_out`` are the engine's own tools by
@@ -50,10 +53,11 @@ class Contract(Written):
     budget: Annotated[Budget, BeforeValidator(written_as(Budget))] = Budget()
     quotas: Annotated[FailureQuotas, BeforeValidator(written_as(FailureQuotas))] = FailureQuotas()
     attempts: Count = 2
+    read_attempts: Count = 1
     on_denied: Literal["block", "tell"] = "tell"
     on_unknown: Literal["block", "tell"] | None = None
     on_refused: Literal["fail", "tell"] = "tell"
-    on_doubt: Literal["escalate", "tell"] = "escalate"
+    on_doubt: Literal["escalate", "wait", "tell"] = "escalate"
     dialect: str = "native"
     view: Annotated[str, AfterValidator(_view)] = "chat"
     dialogue: bool = False
@@ -64,6 +68,7 @@ class Contract(Written):
     models: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
     escalation: Literal["wait", "end"] = "wait"
     person_waits: Duration | None = None
+    approval_waits: Duration | None = None
     ways_out: Annotated[tuple[WayOut, ...], BeforeValidator(listed)] = ()
     claims: Literal["free", "supported"] = "free"
     partial: str = ""
@@ -95,6 +100,7 @@ class Contract(Written):
             budget=self.budget.limits(),
             quotas=self.quotas.quotas(),
             attempts=self.attempts,
+            read_attempts=self.read_attempts,
             on_denied=self.on_denied,
             on_unknown=self.on_unknown or self.on_denied,
             on_refused=self.on_refused,
@@ -109,6 +115,7 @@ class Contract(Written):
             models=self.models,
             escalation=self.escalation,
             person_ms=None if self.person_waits is None else milliseconds(self.person_waits),
+            approval_ms=None if self.approval_waits is None else milliseconds(self.approval_waits),
             ways_out=tuple(sorted(set(self.ways_out))),
             claims=self.claims,
             partial=self.partial,

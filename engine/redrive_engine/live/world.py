@@ -32,13 +32,12 @@ from redrive_events import (
     ModelAsked,
     ModelFailed,
     ObservationReceived,
-    PersonAsked,
     ReconcileAsked,
     Request,
     SignalsHeard,
     ToolCalled,
 )
-from redrive_projections import RunState
+from redrive_projections import OF_PEOPLE, RunState
 
 
 @dataclass
@@ -119,7 +118,7 @@ class LiveWorld:
         if waiting.unheard:
             return Happened(SignalsHeard(), self._clock())
         for position, request in waiting.requests.items():
-            waits = position in self._flights or type(request) is PersonAsked
+            waits = position in self._flights or type(request) in OF_PEOPLE
             if not waits and not self._start(position, request, waiting):
                 return Happened(SignalsHeard(), self._clock())
         if waiting.stopping:

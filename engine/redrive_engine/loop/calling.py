@@ -1,45 +1,34 @@
-"""Calls of a reply, from their verdicts to what came of them: judged, made, observed, reconciled, verified."""
+"""Calls on their way out: judged, held back, asked about, approved, made."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from msgspec.structs import replace
 
 from redrive_engine.dialects import Decision
-from redrive_engine.loop import planning, reflecting
-from redrive_engine.loop.ending import handed_over, handed_up
+from redrive_engine.loop.effects import tool_called
 from redrive_engine.loop.follows import Follows
 from redrive_engine.loop.guards import intercepted
-from redrive_engine.loop.judge import judge
+from redrive_engine.loop.judge import judge, target, verdict_of
 from redrive_engine.loop.recovering import judged
+from redrive_engine.policy import APPROVAL, EXPIRED, NOT_ALLOWED, NOT_APPROVED, Ruling
 from redrive_engine.program import Program
-from redrive_engine.tools import Call as ToolCall
-from redrive_engine.verifiers import Refused, Supersedes
 from redrive_events import (
     ALONE,
     SCHEMA,
     UNKNOWN_TOOL,
+    ApprovalAsked,
+    ApprovalGiven,
     DecisionMade,
-    EffectConfirmed,
-    EffectInDoubt,
-    EffectReconciled,
-    FactCommitted,
-    ObservationReceived,
-    ObservationRefused,
-    ObservationVerified,
     ProposedCall,
-    ReconcileAsked,
     StopDecided,
-    ToolCalled,
     VerdictGiven,
     call_digest,
+    shown_digest,
 )
 from redrive_projections import Call, RunState, left
-
-# What may have acted although nobody saw it.
-ACTING: Final = frozenset({"write", "unknown"})
-
-Doubt: TypeAlias = Literal["timeout", "unknown", "cancelled", "worker lost"]
 
 
 def called(program: Program, s: RunState, decision: Decision, *, step: int = 0) -> Follows:
@@ -52,119 +41,88 @@ def called(program: Program, s: RunState, decision: Decision, *, step: int = 0) 
         for number, one in enumerate(decision.calls, start=s.calls_made + 1)
     )
     yield DecisionMade(kind="call", summary=decision.summary, calls=proposed, dropped=decision.dropped, step=step)
-    verdicts = []
+    verdicts: dict[int, VerdictGiven] = {}
     for one in proposed:
-        verdicts.append(judge(program, s, s.calls[one.call]))
-        yield verdicts[-1]
+        for verdict in judge(program, s, s.calls[one.call]):
+            yield verdict
+            verdicts[one.call] = verdict
+    yield from acted_on(program, s, list(verdicts.values()))
+
+
+def acted_on(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) -> Follows:
+    """What the last verdicts on calls lead to: the run is blocked, or what may be made is made, or asked about."""
     if blocking := next((verdict for verdict in verdicts if _blocks(program, verdict)), None):
         tool = s.calls[blocking.call].tool
         yield StopDecided(status="blocked", reason=f"call {blocking.call} of {tool}: {blocking.rule}")
     else:
         yield from judged(program, s, "arguments", "denied")
     if s.running:
-        yield from made(program, s, [s.calls[verdict.call] for verdict in verdicts if verdict.verdict == "allow"])
+        yield from _made(program, s, {one.call: one for one in verdicts if one.verdict in {"allow", "ask"}})
 
 
-def made(program: Program, s: RunState, allowed: Sequence[Call]) -> Follows:
-    """Make the allowed calls of a reply, but for those that a guard holds back; none, if there may not be so many."""
-    held = list(intercepted(program, s, allowed))
+def _made(program: Program, s: RunState, verdicts: Mapping[int, VerdictGiven]) -> Follows:
+    """Make the calls, or ask about them, but for those that a guard holds back; none, if there may not be so many."""
+    wanted = [s.calls[number] for number in verdicts]
+    held = list(intercepted(program, s, wanted))
     yield from held
-    calls = [call for call in allowed if call.number not in {one.call for one in held}]
+    calls = [call for call in wanted if call.number not in {one.call for one in held}]
     remaining = left(program.terms.budget, s)["tool_calls"]
     if remaining is not None and len(calls) > remaining:
         yield StopDecided(status="exhausted", reason="tool_calls", dimension="tool_calls")
         return
     for call in calls:
-        yield tool_called(program, s, call)
+        verdict = verdicts[call.number]
+        asks = verdict.verdict == "ask"
+        yield _approval_asked(program, s, call, verdict) if asks else tool_called(program, s, call)
+
+
+def _approval_asked(program: Program, s: RunState, call: Call, verdict: VerdictGiven) -> ApprovalAsked:
+    waits_ms = program.terms.approval_ms
+    acts_on, destination = target(program, call)
+    return ApprovalAsked(
+        call=call.number,
+        digest=shown_digest(call.tool, call.arguments, acts_on, destination),
+        object=acts_on,
+        destination=destination,
+        reason=verdict.reason or verdict.rule,
+        expires=None if waits_ms is None or s.now is None else s.now + timedelta(milliseconds=waits_ms),
+    )
+
+
+def approved(program: Program, s: RunState, given: ApprovalGiven) -> Follows:
+    """What a person allows is judged again, since they may have changed it, and facts may have: a denial stands.
+
+    What a rule asks about, they have answered, unless a rule has changed what they were shown.
+    """
+    call = s.calls[given.call]
+    if given.answer == "refuse":
+        reason = ": ".join(filter(None, [f"refused by {given.by}", given.reason]))
+        verdicts = [verdict_of(call, Ruling("deny", NOT_APPROVED, reason, NOT_ALLOWED))]
+        yield verdicts[-1]
+    else:
+        if given.answer == "edit":
+            yield verdict_of(call, Ruling("edit", APPROVAL, f"edited by {given.by}", arguments=given.arguments))
+        approved_as, verdicts = call_digest(call.tool, call.arguments), []
+        for ruled in judge(program, s, call):
+            answered = ruled.verdict == "ask" and approved_as == call_digest(call.tool, call.arguments)
+            verdicts.append(_allowed(ruled, given) if answered else ruled)
+            yield verdicts[-1]
+    yield from acted_on(program, s, verdicts[-1:])
+
+
+def _allowed(asking: VerdictGiven, given: ApprovalGiven) -> VerdictGiven:
+    return replace(asking, verdict="allow", rule=APPROVAL, reason=f"approved by {given.by}")
+
+
+def unapproved(program: Program, s: RunState, asked: ApprovalAsked) -> Follows:
+    """No answer in time is a no."""
+    verdict = verdict_of(s.calls[asked.call], Ruling("deny", EXPIRED, "nobody approved it in time", NOT_ALLOWED))
+    yield verdict
+    yield from acted_on(program, s, [verdict])
 
 
 def _blocks(program: Program, verdict: VerdictGiven) -> bool:
     """Whether a verdict ends the run: never one of the form of a call, which is the model's to correct."""
-    if verdict.verdict == "allow" or verdict.rule in {SCHEMA, ALONE}:
+    if verdict.verdict != "deny" or verdict.rule in {SCHEMA, ALONE}:
         return False
     return (program.terms.on_unknown if verdict.rule == UNKNOWN_TOOL else program.terms.on_denied) == "block"
-
-
-def tool_called(program: Program, s: RunState, call: Call) -> ToolCalled:
-    """The next attempt of a call; the key of what may act is the same over all attempts, and unlike any other run's."""
-    declared = (program.tools or {}).get(call.tool)
-    effect = declared.effect if declared else "unknown"
-    keyed = declared is not None and effect != "read"  # what was only recorded is handed to nobody
-    return ToolCalled(
-        call=call.number,
-        tool=call.tool,
-        arguments=call.arguments,
-        digest=call_digest(call.tool, call.arguments),
-        effect=effect,
-        key=f"{s.started.nonce}:{call.number}" if keyed and s.started else "",
-        attempt=call.attempt + 1,
-        timeout_ms=declared.timeout_ms if declared else None,
-    )
-
-
-def observed(program: Program, s: RunState, event: ObservationReceived) -> Follows:
-    """An observation confirms an effect or puts it in doubt, and is verified before anything is known from it."""
-    call = s.calls[event.call]
-    if event.returned is not None:
-        yield from planning.came_back(s, call, event.returned)
-        if s.running:
-            yield from handed_up(program, s, event)
-        return
-    match event.status:
-        case "ok":
-            if call.effect == "write":
-                yield EffectConfirmed(call=call.number)
-            yield from verified(program, s, call, event)
-        case "timeout" | "unknown" | "cancelled" as why if call.effect in ACTING:
-            yield from doubted(call, why)
-        case _:
-            pass  # a read is only told, and an error says that nothing was done
-    yield from judged(program, s, "tool_failed", "infrastructure")
-    if program.terms.reflection == "rule" and s.failures:
-        yield reflecting.by_rule(s, call, event)
-
-
-def doubted(call: Call, why: Doubt) -> Follows:
-    """Nobody knows whether it landed: the authority is asked before anything else."""
-    yield EffectInDoubt(call=call.number, why=why)
-    yield ReconcileAsked(call=call.number, key=call.key)
-
-
-def reconciled(program: Program, s: RunState, event: EffectReconciled) -> Follows:
-    """Landed: verified like an observation. Not landed: the same key again, within bounds. Unknown: to a person."""
-    call = s.calls[event.call]
-    if event.outcome == "landed":
-        yield EffectConfirmed(call=call.number)
-        yield from verified(program, s, call, event)
-    elif event.outcome == "not_landed":
-        if s.running and call.attempt < program.terms.attempts:
-            yield tool_called(program, s, call)
-    elif s.running and program.terms.on_doubt == "escalate":
-        yield handed_over(program, s, f"effect of call {call.number} ({call.tool}) in doubt")
-
-
-def verified(program: Program, s: RunState, call: Call, seen: ObservationReceived | EffectReconciled) -> Follows:
-    """Each verifier of the tool in turn: what it commits becomes fact, what it refuses the model does not see."""
-    request = ToolCall(number=call.number, tool=call.tool, arguments=call.arguments)
-    for verifier in program.verifiers_of(call.tool):
-        known = {key: fact.value for key, fact in s.facts.items()}
-        found = verifier.check(request, seen.content, seen.media_type, known)
-        if isinstance(found, Refused):
-            yield ObservationRefused(call=call.number, verifier=verifier.name, reason=found.reason, text=found.text)
-            if program.terms.on_refused == "fail" and s.running:
-                yield StopDecided(status="failed", reason=f"observation of call {call.number} refused: {found.reason}")
-            yield from judged(program, s, "refused")
-            return
-        evidence = (call.observed,)
-        yield ObservationVerified(call=call.number, verifier=verifier.name)
-        for key, value in found.items():
-            before = s.facts[key].position if key in s.facts else None
-            plain = value.value if isinstance(value, Supersedes) else value
-            yield FactCommitted(key=key, value=plain, verifier=verifier.name, evidence=evidence, supersedes=before)
-
-
-def taken_up(s: RunState) -> Follows:
-    """Reads and model requests of a lost worker are simply asked again; its open writes are in doubt."""
-    for request in list(s.requests.values()):
-        if isinstance(request, ToolCalled) and request.effect in ACTING:
-            yield from doubted(s.calls[request.call], "worker lost")

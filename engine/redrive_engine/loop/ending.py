@@ -17,7 +17,7 @@ from redrive_events import (
     RunEnded,
     StopDecided,
 )
-from redrive_projections import RunState, claims, handover, missing, partly_worded, sealed, worded
+from redrive_projections import Call, RunState, claims, handover, missing, partly_worded, sealed, worded
 
 UNABLE: Final = "unable"  # the reason of a run that ended with an honest word that it cannot be done
 HANDED_OVER: Final = "Handed over to a person, who has the word now."
@@ -89,7 +89,19 @@ def expiry(program: Program, s: RunState) -> datetime | None:
     return None if waits_ms is None or s.now is None else s.now + timedelta(milliseconds=waits_ms)
 
 
-def expired(program: Program, s: RunState, asked: PersonAsked) -> StopDecided:
+def in_doubt(program: Program, s: RunState, call: Call) -> PersonAsked:
+    """No authority knows whether an effect landed: a person is to say."""
+    return PersonAsked(
+        actor="operator",
+        why="doubt",
+        reason=f"effect of call {call.number} ({call.tool}) in doubt",
+        handover=handover(s, program.terms.done),
+        expires=expiry(program, s),
+        effect=call.number,
+    )
+
+
+def unanswered(program: Program, s: RunState, asked: PersonAsked) -> StopDecided:
     """A person who was asked did not speak in time."""
     return handed_over(program, s, f"no word from the {asked.actor} in time")
 

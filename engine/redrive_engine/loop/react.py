@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from redrive_engine.dialects import Unreadable
 from redrive_engine.loop import planning, reflecting, workflow
-from redrive_engine.loop.calling import called, observed, reconciled, taken_up
-from redrive_engine.loop.ending import closed, ended, escalated, expired, expiry
+from redrive_engine.loop.calling import approved, called, unapproved
+from redrive_engine.loop.effects import reconciled, taken_up, undone
+from redrive_engine.loop.ending import closed, ended, escalated, expiry, unanswered
 from redrive_engine.loop.follows import Follows
 from redrive_engine.loop.guards import stalled, warned
 from redrive_engine.loop.leaving import leave_of, left
+from redrive_engine.loop.observing import observed
 from redrive_engine.loop.recovering import judged, recovered
 from redrive_engine.program import Program
 from redrive_events import (
     SPEAKING,
     STRANGERS,
+    ApprovalAsked,
+    ApprovalGiven,
     CancelRequested,
     DecisionMade,
     EffectReconciled,
@@ -23,13 +27,14 @@ from redrive_events import (
     ModelFailed,
     ModelReplied,
     ObservationReceived,
+    OutcomeStated,
     PersonAsked,
     Purpose,
     Record,
     ReplyRefused,
     StopDecided,
 )
-from redrive_projections import Message, RunState, exhausted, kept_of, references, request_digest, sealed
+from redrive_projections import Message, RunState, exhausted, expired, kept_of, references, request_digest, sealed
 
 NO_CALLS = Unreadable("a call where there are no tools", "There are no tools here. Answer in words.")
 
@@ -43,7 +48,7 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
     if type(event) in STRANGERS or s.end is not None:
         return
     for signal in s.hearing:
-        yield from heard(s, signal)
+        yield from heard(program, s, signal)
     yield from overdue(program, s)
     match event:
         case ModelReplied() if s.running:
@@ -61,10 +66,17 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
     yield from onward(program, s)
 
 
-def heard(s: RunState, signal: Event) -> Follows:
-    """A stranger's signal takes effect: words with the next request, a cancellation at once."""
-    if s.running and isinstance(signal, CancelRequested):
-        yield StopDecided(status="cancelled", reason=signal.reason or f"cancelled by {signal.by}")
+def heard(program: Program, s: RunState, signal: Event) -> Follows:
+    """A stranger's signal takes effect: words with the next request, all else at once."""
+    match signal:
+        case CancelRequested() if s.running:
+            yield StopDecided(status="cancelled", reason=signal.reason or f"cancelled by {signal.by}")
+        case ApprovalGiven() if s.running:
+            yield from approved(program, s, signal)
+        case OutcomeStated():
+            yield from reconciled(program, s, signal)
+        case _:
+            pass
 
 
 def overdue(program: Program, s: RunState) -> Follows:
@@ -72,10 +84,11 @@ def overdue(program: Program, s: RunState) -> Follows:
     limit_ms = program.terms.budget.wall_time_ms
     if limit_ms is not None and s.running and s.wall_us >= limit_ms * 1000:
         yield StopDecided(status="exhausted", reason="wall_time", dimension="wall_time")
-    for request in list(s.requests.values()) if s.running else ():
-        if isinstance(request, PersonAsked) and request.expires is not None and s.now and s.now >= request.expires:
-            yield expired(program, s, request)
-            return
+    for request in list(s.requests.values()):
+        if s.running and isinstance(request, ApprovalAsked) and expired(request, s.now):
+            yield from unapproved(program, s, request)
+        elif s.running and isinstance(request, PersonAsked) and expired(request, s.now):
+            yield unanswered(program, s, request)
 
 
 def replied(program: Program, s: RunState, event: ModelReplied) -> Follows:
@@ -130,6 +143,8 @@ def onward(program: Program, s: RunState) -> Follows:
             yield ended(program, s, s.stop)
         elif s.last_word:
             yield closed(program, s)
+        elif s.undoing:
+            yield from undone(program, s)
         elif over:
             yield StopDecided(status="exhausted", reason=over, dimension=over)
         elif s.watch.escalating:

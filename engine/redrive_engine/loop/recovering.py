@@ -41,6 +41,8 @@ def recovered(program: Program, s: RunState, kind: Failure, reason: str) -> Foll
             remaining.remove(taken)
     for rung in remaining:
         model = _stronger(program, s) if rung == "stronger_model" else ""
+        if rung == "compensate" and not s.effects:
+            continue
         if (rung, kind) != ("another_way", "model_failed") and (model or rung != "stronger_model"):
             text = _text(rung, reason)
             yield RecoveryChosen(failure=kind, rung=rung, reason=reason, window=window, model=model, text=text)

@@ -16,8 +16,22 @@ NOT_ALLOWED = "This call is not allowed."
 # An argument must occur in what people said, in facts, or in observations that were verified.
 GROUNDED = "grounded"
 
+# A person allowed a call that a rule asks about, or changed it; or did not, or not in time.
+APPROVAL = "approval"
+NOT_APPROVED = "not approved"
+EXPIRED = "approval expired"
+
+# Rules that edit a call over and over come to no verdict.
+EDITED_OVER = "edited over and over"
+
+# The engine's own call, by which it undoes what an earlier one did.
+COMPENSATION = "compensation"
+
 # By these names the engine itself rules; no rule that people write is called so.
-RESERVED = (SCHEMA, UNKNOWN_TOOL, ALONE, GROUNDED, "no rule", "granted", "not granted", "scope", "excluded")
+RESERVED = (
+    *(SCHEMA, UNKNOWN_TOOL, ALONE, GROUNDED, "no rule", "granted", "not granted", "scope", "excluded"),
+    *(APPROVAL, NOT_APPROVED, EXPIRED, EDITED_OVER, COMPENSATION),
+)
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -39,13 +53,17 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Ruling(msgspec.Struct, frozen=True):
-    """A verdict, the rule that gave it, and what it read; ``reason`` is for the record, ``text`` for the model."""
+    """A verdict, the rule that gave it, and what it read; ``reason`` is for the record, ``text`` for the model.
+
+    The ``arguments`` are those that an ``edit`` puts in the place of the call's own.
+    """
 
     verdict: Verdict
     rule: str
     reason: str = ""
     text: str = ""
     read: tuple[Reading, ...] = ()
+    arguments: Json = None
 
 
 class Policy(Protocol):
