@@ -1,9 +1,13 @@
-"""What is asked again and again, as views and macros over the tables: made with them, and never out of date."""
+"""What is asked again and again, as views over the tables: made with them, and never out of date."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cache
+from typing import Final, NamedTuple
+
+from redrive_projections.history import accounts, macros, tallies
+from redrive_projections.history.measures import columns
 
 
 class View(NamedTuple):
@@ -14,13 +18,8 @@ class View(NamedTuple):
     query: str
 
 
-def bounded_sum(column: str) -> str:
-    """The sum of a column as a BIGINT; NULL if that has no place for it."""
-    return f"TRY_CAST(sum({column}) AS BIGINT)"
-
-
 # A run whose parent is not in the log is a root; so is one of a circle, which only a wrong remark can make.
-ROOTS = """\
+_ROOTS = """\
 WITH RECURSIVE below AS (
     SELECT run, run_id, run AS root, run_id AS root_id, 0 AS depth
     FROM runs WHERE parent IS NULL OR parent NOT IN (SELECT run_id FROM runs)
@@ -32,31 +31,58 @@ FROM below
 UNION ALL
 SELECT run, run_id, run, run_id, 0 FROM runs WHERE run NOT IN (SELECT run FROM below)"""
 
-ONE_CURRENCY = "count(DISTINCT currency) FILTER (cost_micros IS NOT NULL) <= 1"
+# By what the measures are grouped: the rest of the view's name, the columns, and the words for them.
+GROUPINGS: Final = {
+    "arm": ("arm", "each arm, that is each way to drive a run"),
+    "task": ("task, arm", "each task and arm"),
+    "day": ("day", "each day on which runs began, in UTC"),
+    "version": ("agent, version", "each version of each agent"),
+    "model": ("model", "each model that a contract names"),
+    "policy": ("policy", "each policy, by its digest"),
+}
 
-TREES = f"""\
-SELECT root_id AS run_id, root AS run, count(*) AS runs, max(depth) AS depth, {bounded_sum("steps")} AS steps,
-    {bounded_sum("tokens")} AS tokens, {bounded_sum("tool_calls")} AS tool_calls,
-    CASE WHEN {ONE_CURRENCY} THEN {bounded_sum("cost_micros")} END AS cost_micros,
-    CASE WHEN {ONE_CURRENCY} THEN max(currency) FILTER (cost_micros IS NOT NULL) END AS currency,
-    max(wall_ms) FILTER (depth = 0) AS wall_ms
-FROM roots JOIN runs USING (run)
-GROUP BY ALL"""
 
-
+@cache
 def views() -> tuple[View, ...]:
     """All views, each behind those that it reads."""
     return (
-        View("roots", "One row for each run: the topmost run that it was begun for, which may be itself.", ROOTS),
+        View("roots", "One row for each run: the topmost run that it was begun for, which may be itself.", _ROOTS),
         View(
             "run_trees",
             "One row for each run that no other began: what it and all runs below it have used, each counted once.",
-            TREES,
+            accounts.RUN_TREES,
         ),
+        View("tallies", "One row for each run: what the measures are computed from.", tallies.OWN),
+        View(
+            "tree_tallies",
+            "One row for each run that no other began, with the counts of all runs below it; how it came out, and how "
+            "long it took, is its own.",
+            tallies.TREES,
+        ),
+        View("measures", "One row: the measures over all runs that no other began.", _measures("tree_tallies")),
+        View("measures_by_run", "One row for each run: its own measures.", _measures("tallies", "run_id, run")),
+        *(
+            View(f"measures_by_{name}", f"The measures, one row for {told}.", _measures("tree_tallies", grouped))
+            for name, (grouped, told) in GROUPINGS.items()
+        ),
+        View("trials", "One row for each task, agent, model and arm: how often it was tried, and done.", macros.TRIALS),
     )
 
 
-def definitions() -> Iterator[str]:
-    """The statements that make them, behind the tables."""
+@cache
+def definitions() -> tuple[str, ...]:
+    """The statements that make views and macros, behind the tables."""
+    return tuple(_statements())
+
+
+def _statements() -> Iterator[str]:
     for view in views():
         yield f"CREATE VIEW {view.name} AS {view.query}"
+    for macro in macros.MACROS:
+        yield macro.sql
+
+
+def _measures(source: str, grouped: str = "") -> str:
+    runs = "" if grouped.startswith("run_id") else "count(*) AS runs,\n    "
+    head, tail = (f"{grouped}, ", f" GROUP BY {grouped} ORDER BY {grouped}") if grouped else ("", "")
+    return f"SELECT {head}{runs}{columns()}\nFROM {source}{tail}"
