@@ -228,7 +228,7 @@ def begun(run_id: str, goal: str = "go") -> list[Record]:
     return told(run_id, [(RunStarted(goal=goal, agent="desk", nonce="n", contract=Terms(), rules=1), 0)])
 
 
-def begin_all(log: EventLog, run_ids: Iterable[str]) -> None:
+def begin_all(log: EventLog, run_ids: Iterable[str], goal: str = "go") -> None:
     """Runs that were only asked for."""
     for run_id in run_ids:
-        put(log, begun(run_id))
+        put(log, begun(run_id, goal))

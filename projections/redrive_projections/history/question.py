@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from redrive_events import BadInput, EventLog, LogUnusable, MemoryLog
-from redrive_projections.history.cache import Busy, Unfit, beside, filled, first_line, in_memory
+from redrive_events import BadInput, EventLog, LogUnusable
+from redrive_projections.history.filling import Unfit
+from redrive_projections.history.opened import History, first_line, rebuilt
+from redrive_projections.history.segments import beside
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Statement
@@ -33,42 +35,39 @@ def ask(
 ) -> Answer:
     """The answer to one SQL query over the tables of `schema`, which hold all that ``log`` held when this was called.
 
-    ``path`` is the file of the log: its history is kept beside it, and made anew whenever that file is not what it
-    should be. Without a path, for a log in memory, or while another process has the file, the history is built in
-    memory for this once.
+    ``path`` is the file of the log, see `History`; what is kept beside it is made anew whenever it is not what it
+    should be.
     ``parameters`` stand for ``?`` or ``$1``, or by their names for ``$name``.
 
     Raises:
         BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it.
         LogUnusable: there is no room to build the history in memory.
     """
-    if path is not None and not isinstance(log, MemoryLog):
-        for anew in (False, True):
+    for anew in (False, True):
+        with History(log, path, anew=anew) as history:
             try:
-                with filled(beside(path), log, anew=anew) as db:
-                    return _answered(db, query, parameters, trusted=anew)
+                return _answered(history.db, query, parameters, trusted=anew)
             except Unfit:
                 continue
-            except Busy:
-                break
-    with in_memory(log) as db:
-        return _answered(db, query, parameters, trusted=True)
+    raise AssertionError("what is made anew is trusted")
 
 
 def rebuild(log: EventLog, path: str | os.PathLike[str]) -> Path:
-    """Make the history beside the log at ``path`` anew, whatever is there; the file it is in.
+    """Make the history beside the log at ``path`` anew, whatever is there; the folder it is in.
 
     Raises:
-        LogUnusable: another process has it, or no such file can be made.
+        LogUnusable: nothing can be written there.
     """
-    file = beside(path)
+    import duckdb
+
+    folder = beside(path)
     try:
-        with filled(file, log, anew=True):
-            return file
-    except Busy as error:
-        raise LogUnusable(str(file), "another process has it; try again later") from error
-    except Unfit as error:
-        raise LogUnusable(str(file), f"it cannot be made ({first_line(error)})") from error
+        rebuilt(folder, log)
+    except OSError as error:
+        raise LogUnusable(str(folder), f"it cannot be made ({error.strerror})") from error
+    except duckdb.Error as error:
+        raise LogUnusable(str(folder), f"it cannot be made ({first_line(error)})") from error
+    return folder
 
 
 def _answered(db: DuckDBPyConnection, query: str, parameters: Parameters, *, trusted: bool) -> Answer:

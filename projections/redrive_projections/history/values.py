@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 
 import msgspec
 
 from redrive_events import Json, canonical
-from redrive_projections.history.tables import JsonText
+from redrive_projections.history.tables import JsonText, Moment
 
 _WHOLE_MAX = 2**63 - 1
-_MILLISECOND = timedelta(milliseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Stored(msgspec.Struct, gc=False):
@@ -48,6 +48,12 @@ def json_text(value: Json) -> JsonText:
     return JsonText(canonical(value).decode())
 
 
-def between(started: datetime, ended: datetime) -> int:
-    """Whole milliseconds from one moment to the other."""
-    return (ended - started) // _MILLISECOND
+def moment(at: datetime) -> Moment:
+    """A time as the database keeps it."""
+    since = at - _EPOCH
+    return Moment((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
+
+
+def between(started: Moment | None, ended: Moment | None) -> int | None:
+    """Whole milliseconds from one moment to the other; None if one of them is not known."""
+    return None if started is None or ended is None else (ended - started) // 1_000

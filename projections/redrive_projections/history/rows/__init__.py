@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from redrive_events import (
     EVENTS,
@@ -40,7 +40,6 @@ from redrive_events import (
     examined,
     kind_of,
 )
-from redrive_projections.folding import evolve
 from redrive_projections.history.rows import calling, deciding, overall, remarks
 from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.tables import EventRow, PayloadRow, Row
@@ -48,27 +47,39 @@ from redrive_projections.history.values import payload_of, whole
 
 __all__ = ["rendered"]
 
+# After so many records what is settled is handed on.
+EVENTS_MAX: Final = 4_096
 
-def rendered(run: int, run_id: str, records: Iterable[StoredLine], notes: Iterable[StoredLine]) -> dict[str, list[Row]]:
-    """All rows of a run by table, from its stored records and those of the stream beside it."""
-    rows = RunRows(run, run_id)
+
+def rendered(
+    run: int, run_id: str, records: Iterable[StoredLine], notes: Iterable[StoredLine]
+) -> Iterator[tuple[str, Sequence[Row]]]:
+    """All rows of a run by table, from its stored records and those of the stream beside it.
+
+    What no later record changes comes early, and is not kept.
+    """
+    rows, count = RunRows(run, run_id), 0
     overall.begin(rows)
     for stored, record in examined(run_id, records):
         _add(rows, stored.line, record)
+        count += 1
+        if count % EVENTS_MAX == 0:
+            yield from rows.settled()
     for _, record in examined(run_id + NOTES, notes):
         rows.of_run.quarantined += type(record.event) is Quarantined
         if type(record.event) is AnnotationMade:
             remarks.annotated(rows, record, record.event)
-    # A run that nobody began has no rows of its own: only what was said beside it.
-    if not rows.events:
-        return rows.tables()
-    whole_run = {"runs": [overall.finished(rows, len(rows.events))], "budgets": [*overall.accounts(rows)]}
-    return {**whole_run, "lineage": [*rows.lineage], **rows.tables()}
+    if count:  # a run that nobody began has no rows of its own: only what was said beside it
+        yield "runs", [overall.finished(rows, count)]
+        yield "budgets", [*overall.accounts(rows)]
+        yield "lineage", rows.lineage
+    yield from rows.settled()
+    yield from rows.unsettled()
 
 
 def _add(rows: RunRows, line: bytes, record: Record) -> None:
     """One record further."""
-    evolve(rows.state, record)
+    rows.add(record)
     event: Any = record.event
     kind = type(event)
     call = event.call if kind in _ABOUT_A_CALL else None
@@ -77,7 +88,7 @@ def _add(rows: RunRows, line: bytes, record: Record) -> None:
             run=rows.run,
             run_id=rows.run_id,
             position=record.position,
-            happened_at=rows.at(record),
+            happened_at=rows.at,
             cause=record.cause,
             remaining=record.left,
             kind=_KINDS.get(kind) or kind_of(event),

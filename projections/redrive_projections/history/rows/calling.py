@@ -38,7 +38,7 @@ def judged(rows: RunRows, record: Record, event: VerdictGiven) -> None:
             run=rows.run,
             run_id=rows.run_id,
             position=record.position,
-            judged_at=rows.at(record),
+            judged_at=rows.at,
             step=step.step if step is not None else rows.state.steps,
             call=number,
             tool=step.tool if step is not None else None,
@@ -78,7 +78,7 @@ def called(rows: RunRows, record: Record, event: ToolCalled) -> None:
         key=event.key or None,
         timeout_ms=None if event.timeout_ms is None else whole(event.timeout_ms),
         position=record.position,
-        asked_at=rows.at(record),
+        asked_at=rows.at,
     )
     rows.tool_calls.append(row)
     rows.attempt_of[number] = row
@@ -88,13 +88,13 @@ def called(rows: RunRows, record: Record, event: ToolCalled) -> None:
 
 def observed(rows: RunRows, record: Record, event: ObservationReceived) -> None:
     """What came back."""
-    number, at = whole(event.call), rows.at(record)
+    number = whole(event.call)
     step, attempt = rows.step_of.get(number), rows.attempt_of.get(number)
     row = ObservationRow(
         run=rows.run,
         run_id=rows.run_id,
         position=record.position,
-        observed_at=at,
+        observed_at=rows.at,
         call=number,
         status=event.status,
         source=event.source or None,
@@ -107,9 +107,8 @@ def observed(rows: RunRows, record: Record, event: ObservationReceived) -> None:
     rows.seen_of[number] = row
     if attempt is not None:
         row.attempt, row.tool = attempt.attempt, attempt.tool
-        if attempt.asked_at is not None:
-            row.latency_ms = between(attempt.asked_at, record.at)
-        attempt.answer_position, attempt.answered_at, attempt.status = record.position, at, event.status
+        row.latency_ms = between(attempt.asked_at, row.observed_at)
+        attempt.answer_position, attempt.answered_at, attempt.status = record.position, rows.at, event.status
         attempt.media_type, attempt.source, attempt.latency_ms = event.media_type, row.source, row.latency_ms
         attempt.size_bytes, attempt.cut_bytes = row.size_bytes, row.cut_bytes
     if step is not None:
@@ -165,7 +164,7 @@ def committed(rows: RunRows, record: Record, event: FactCommitted) -> None:
             run_id=rows.run_id,
             position=record.position,
             step=rows.state.steps,
-            committed_at=rows.at(record),
+            committed_at=rows.at,
             key=event.key,
             value=json_text(event.value),
             verifier=event.verifier,
@@ -210,4 +209,4 @@ def _came_out(rows: RunRows, record: Record, call: int, outcome: str, state: str
     if (attempt := rows.attempt_of.get(whole(call))) is not None:
         attempt.outcome = outcome
     if (row := rows.effect_of.get(whole(call))) is not None:
-        row.state, row.settled_position, row.settled_at = state, record.position, rows.at(record)
+        row.state, row.settled_position, row.settled_at = state, record.position, rows.at

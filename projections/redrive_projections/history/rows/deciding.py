@@ -36,7 +36,7 @@ def asked(rows: RunRows, record: Record, event: ModelAsked) -> None:
         run=rows.run,
         run_id=rows.run_id,
         position=record.position,
-        asked_at=rows.at(record),
+        asked_at=rows.at,
         purpose=event.purpose,
         model=event.model or state.model or rows.of_run.model,
         view=event.view,
@@ -114,7 +114,7 @@ def planned(rows: RunRows, record: Record, event: PlanDrawn) -> None:
             run=rows.run,
             run_id=rows.run_id,
             position=record.position,
-            drawn_at=rows.at(record),
+            drawn_at=rows.at,
             revision=whole(event.revision),
             reason=event.reason or None,
             number=number,
@@ -133,7 +133,7 @@ def reflected(rows: RunRows, record: Record, event: ReflectionNoted) -> None:
             run=rows.run,
             run_id=rows.run_id,
             position=record.position,
-            noted_at=rows.at(record),
+            noted_at=rows.at,
             step=rows.state.steps,
             lesson=event.lesson,
             rule=event.rule or None,
@@ -148,9 +148,8 @@ def _answered(rows: RunRows, record: Record, status: str) -> ModelCallRow:
     if row is None:
         row = ModelCallRow(run=rows.run, run_id=rows.run_id, position=record.position)
         rows.model_calls.append(row)
-    elif row.asked_at is not None:
-        row.latency_ms = between(row.asked_at, record.at)
-    row.answer_position, row.answered_at, row.status = record.position, rows.at(record), status
+    row.answer_position, row.answered_at, row.status = record.position, rows.at, status
+    row.latency_ms = between(row.asked_at, row.answered_at)
     return row
 
 
@@ -159,7 +158,7 @@ def _decision(rows: RunRows, record: Record, kind: str) -> DecisionRow:
         run=rows.run,
         run_id=rows.run_id,
         position=record.position,
-        decided_at=rows.at(record),
+        decided_at=rows.at,
         step=rows.state.steps,
         decision=kind,
     )
@@ -170,7 +169,7 @@ def _decision(rows: RunRows, record: Record, kind: str) -> DecisionRow:
 def _deciding(rows: RunRows, record: Record) -> StepRow:
     """The row of the reply that is decided on; a further call, or one without a reply, has its own."""
     row, rows.undecided = rows.undecided or rows.stepped(record), None
-    row.position, row.decided_at = record.position, rows.at(record)
+    row.position, row.decided_at = record.position, rows.at
     return row
 
 
@@ -182,7 +181,7 @@ def _said(rows: RunRows, record: Record, actor: str, content: Content, *, final:
                 run=rows.run,
                 run_id=rows.run_id,
                 position=record.position,
-                said_at=rows.at(record),
+                said_at=rows.at,
                 step=rows.state.steps,
                 actor=actor,
                 text=text,

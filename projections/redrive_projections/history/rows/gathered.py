@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 from redrive_events import Json, Quarantined, Record, call_digest
+from redrive_projections.folding import evolve
 from redrive_projections.history.tables import (
     AnnotationRow,
     BudgetRow,
@@ -16,6 +19,7 @@ from redrive_projections.history.tables import (
     LineageRow,
     MessageRow,
     ModelCallRow,
+    Moment,
     ObservationRow,
     PayloadRow,
     PlanRow,
@@ -26,7 +30,7 @@ from redrive_projections.history.tables import (
     ToolCallRow,
     VerdictRow,
 )
-from redrive_projections.history.values import json_text
+from redrive_projections.history.values import json_text, moment
 from redrive_projections.state import RunState
 
 
@@ -62,36 +66,48 @@ class RunRows:
         self.effect_of: dict[int, EffectRow] = {}
         self.seen_of: dict[int, ObservationRow] = {}
         self.plan: list[PlanRow] = []
+        self.at: Moment | None = None
+        self.last_at: Moment | None = None
+        self._at, self._now = datetime.min.replace(tzinfo=UTC), Moment(0)
         self._proposed: set[str] = set()
 
-    def tables(self) -> dict[str, list[Row]]:
-        """The rows by the names of their tables, those of the run as a whole left out."""
-        return {
-            "events": [*self.events],
-            "payloads": [*self.payloads],
-            "steps": [*self.steps],
-            "model_calls": [*self.model_calls],
-            "decisions": [*self.decisions],
-            "verdicts": [*self.verdicts],
-            "tool_calls": [*self.tool_calls],
-            "observations": [*self.observations],
-            "facts": [*self.facts],
-            "effects": [*self.effects],
-            "reflections": [*self.reflections],
-            "plans": [*self.plans],
-            "messages": [*self.messages],
-            "annotations": [*self.annotations],
-            "divergences": [*self.divergences],
+    def settled(self) -> Iterator[tuple[str, Sequence[Row]]]:
+        """Rows that no later record changes, by the names of their tables; what was handed out is forgotten."""
+        tables: dict[str, list[Any]] = {
+            "events": self.events,
+            "payloads": self.payloads,
+            "verdicts": self.verdicts,
+            "facts": self.facts,
+            "messages": self.messages,
         }
+        for name, rows in tables.items():
+            yield name, rows
+            rows.clear()
 
-    def at(self, record: Record) -> datetime | None:
-        """When a record was written, as far as that is known."""
-        return None if type(record.event) is Quarantined else self.known(record.at)
+    def unsettled(self) -> Iterator[tuple[str, Sequence[Row]]]:
+        """The others, once the run's last record was added."""
+        yield "steps", self.steps
+        yield "model_calls", self.model_calls
+        yield "decisions", self.decisions
+        yield "tool_calls", self.tool_calls
+        yield "observations", self.observations
+        yield "effects", self.effects
+        yield "reflections", self.reflections
+        yield "plans", self.plans
+        yield "annotations", self.annotations
+        yield "divergences", self.divergences
 
-    def known(self, at: datetime | None) -> datetime | None:
-        """A time, unless no clock gave it: the trace of this run has none."""
+    def add(self, record: Record) -> None:
+        """One record further: only the state, and what time it is."""
+        evolve(self.state, record)
+        if type(record.event) is Quarantined:  # its time may be anything
+            self.at = None
+            return
+        if record.at != self._at:
+            self._at, self._now = record.at, moment(record.at)
         started = self.state.started
-        return None if started is not None and started.clock == "none" else at
+        # Where no clock gave it there is none: the trace of this run has no times.
+        self.at = self.last_at = None if started is not None and started.clock == "none" else self._now
 
     def stepped(self, record: Record) -> StepRow:
         """A new row among the steps."""
@@ -100,7 +116,7 @@ class RunRows:
             run_id=self.run_id,
             step=self.state.steps,
             position=record.position,
-            decided_at=self.at(record),
+            decided_at=self.at,
         )
         self.steps.append(row)
         return row

@@ -8,7 +8,7 @@ from redrive_events import LeaseGranted, PersonAsked, Record, RunEnded, RunStart
 from redrive_projections.budget import limits, used
 from redrive_projections.completion import status
 from redrive_projections.history.rows.gathered import RunRows
-from redrive_projections.history.tables import BudgetRow, LineageRow, MessageRow, RunRow, labels_of
+from redrive_projections.history.tables import BudgetRow, LineageRow, MessageRow, RunRow
 from redrive_projections.history.values import json_text, whole
 
 
@@ -31,14 +31,14 @@ def begun_by(rows: RunRows, parent: str, call: int | None, known_by: str) -> Non
 def started(rows: RunRows, record: Record, event: RunStarted) -> None:
     """What was asked for, by whom, of which program."""
     row = rows.of_run
-    row.started_at, row.clock, row.rules = rows.at(record), event.clock, whole(event.rules)
+    row.started_at, row.clock, row.rules = rows.at, event.clock, whole(event.rules)
     row.agent, row.version, row.goal = event.agent, event.version or None, event.goal
     row.principal, row.tenant = event.principal or None, event.tenant or None
-    row.labels, row.arm = labels_of(event.labels), event.labels.get("arm")
+    row.labels, row.arm = event.labels, event.labels.get("arm")
     row.task = event.labels.get("task", event.goal)
     if row.arm is None and event.source is None:
         row.arm = event.contract.arm
-    row.parts = labels_of({name: part.digest for name, part in event.parts.items()})
+    row.parts = {name: part.digest for name, part in event.parts.items()}
     row.currency, row.model = event.contract.budget.currency, event.contract.model or None
     if (parent := event.parent) is not None:
         begun_by(rows, parent.run_id, parent.call, "start")
@@ -78,14 +78,14 @@ def stopped(rows: RunRows, record: Record, event: StopDecided) -> None:
 def ended(rows: RunRows, record: Record, event: RunEnded) -> None:
     """It came out."""
     rows.of_run.unable = (event.status, event.reason) == ("failed", "unable")
-    rows.of_run.ended_at = rows.of_run.ended_at or rows.at(record)
+    rows.of_run.ended_at = rows.of_run.ended_at or rows.at
 
 
 def finished(rows: RunRows, records: int) -> RunRow:
     """The row of the run, as it is after so many records."""
     state, row = rows.state, rows.of_run
     row.quarantined += len(state.quarantined)
-    row.status, row.last_at, row.records = status(state), rows.known(state.now), records
+    row.status, row.last_at, row.records = status(state), rows.last_at, records
     # What a child has used stands in its own row, so that a sum over all runs counts it once.
     row.steps, row.tool_calls, row.wall_ms = state.steps, state.tool_calls, whole(state.wall_us // 1000)
     row.tokens, row.cost_micros = whole(state.tokens), whole(state.cost_micros) if rows.costed else None

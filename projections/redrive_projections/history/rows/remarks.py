@@ -8,7 +8,7 @@ from redrive_events import PARENT, AnnotationMade, Json, Record
 from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.rows.overall import begun_by
 from redrive_projections.history.tables import AnnotationRow, DivergenceRow, JsonText
-from redrive_projections.history.values import json_text, number_of, whole
+from redrive_projections.history.values import json_text, moment, number_of, whole
 
 # The remark that keeps where a replay parted from the run: {"position": 7, "cause": "policy", "kind": …, …}.
 DIVERGENCE: Final = "divergence"
@@ -20,7 +20,7 @@ def annotated(rows: RunRows, record: Record, event: AnnotationMade) -> None:
         run=rows.run,
         run_id=rows.run_id,
         note=record.position,
-        annotated_at=record.at,
+        annotated_at=moment(record.at),
         position=None if event.position is None else whole(event.position),
         name=event.name,
         value=json_text(event.value),

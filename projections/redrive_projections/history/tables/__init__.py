@@ -10,12 +10,12 @@ from redrive_projections.history.tables.columns import (
     Column,
     JsonText,
     Labels,
+    Moment,
     Names,
     Positions,
     Row,
     Table,
     columns_of,
-    labels_of,
 )
 from redrive_projections.history.tables.records import AnnotationRow, DivergenceRow, EventRow, PayloadRow
 from redrive_projections.history.tables.runs import BudgetRow, LineageRow, RunRow
@@ -45,6 +45,7 @@ __all__ = [
     "LineageRow",
     "MessageRow",
     "ModelCallRow",
+    "Moment",
     "Names",
     "ObservationRow",
     "PayloadRow",
@@ -57,7 +58,6 @@ __all__ = [
     "Table",
     "ToolCallRow",
     "VerdictRow",
-    "labels_of",
     "schema",
 ]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
-from redrive_projections.history.tables.columns import JsonText, Row
+from redrive_projections.history.tables.columns import JsonText, Moment, Row
 
 
 class ToolCallRow(Row, kw_only=True):
@@ -20,9 +19,9 @@ class ToolCallRow(Row, kw_only=True):
     key: Annotated[str | None, "The idempotency key of a write: the same over all attempts."] = None
     timeout_ms: Annotated[int | None, "How long it might take."] = None
     position: Annotated[int, "Where the request stands."]
-    asked_at: Annotated[datetime | None, "When it was made."]
+    asked_at: Annotated[Moment | None, "When it was made."]
     answer_position: Annotated[int | None, "Where the observation stands; NULL while it is awaited."] = None
-    answered_at: Annotated[datetime | None, "When it came."] = None
+    answered_at: Annotated[Moment | None, "When it came."] = None
     status: Annotated[str | None, "ok, error, timeout, cancelled or unknown."] = None
     media_type: Annotated[str | None, "Of what type the content is."] = None
     size_bytes: Annotated[int | None, "The size of the content, before anything was cut."] = None
@@ -41,7 +40,7 @@ class ObservationRow(Row, kw_only=True):
     """One row for each observation."""
 
     position: Annotated[int, "Where it stands."]
-    observed_at: Annotated[datetime | None, "When it came."] = None
+    observed_at: Annotated[Moment | None, "When it came."] = None
     step: Annotated[int | None, "The step that the call belongs to."] = None
     call: Annotated[int, "The call that it answers."]
     attempt: Annotated[int | None, "Which attempt of it."] = None
@@ -69,7 +68,7 @@ class EffectRow(Row, kw_only=True):
     digest: Annotated[str, "The digest of tool and arguments as recorded."]
     attempts: Annotated[int, "How often it was requested."] = 1
     position: Annotated[int, "Where the first request stands."]
-    planned_at: Annotated[datetime | None, "When that was."] = None
+    planned_at: Annotated[Moment | None, "When that was."] = None
     state: Annotated[
         str,
         "planned while nothing is known, confirmed, in_doubt; then the authority: landed, not_landed, unknown.",
@@ -80,4 +79,4 @@ class EffectRow(Row, kw_only=True):
     settled_position: Annotated[
         int | None, "Where the state became what it is; NULL while it is planned or in doubt."
     ] = None
-    settled_at: Annotated[datetime | None, "When that was."] = None
+    settled_at: Annotated[Moment | None, "When that was."] = None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
-from redrive_projections.history.tables.columns import JsonText, Row
+from redrive_projections.history.tables.columns import JsonText, Moment, Row
 
 
 class EventRow(Row, kw_only=True):
     """One row for each record of a run; what was said beside it is in annotations."""
 
     position: Annotated[int, "Its place in the run, counted from 1."]
-    happened_at: Annotated[datetime | None, "When it was written; NULL, like all times, if the run has no clock."]
+    happened_at: Annotated[Moment | None, "When it was written; NULL, like all times, if the run has no clock."]
     cause: Annotated[int, "The position it follows from; 0 where nothing in the run caused it."]
     remaining: Annotated[int, "How many records of the same append were still to come."]
     kind: Annotated[str, "What happened: tool_called, verdict_given and so on."]
@@ -31,7 +30,7 @@ class AnnotationRow(Row, kw_only=True):
     """One row for each remark about a run: rewards, scores, labels."""
 
     note: Annotated[int, "Its place among the remarks on this run, counted from 1."]
-    annotated_at: Annotated[datetime, "When it was made."]
+    annotated_at: Annotated[Moment, "When it was made."]
     position: Annotated[int | None, "The position in the run that it is about; NULL means the whole run."]
     name: Annotated[str, "What is remarked on."]
     value: Annotated[JsonText, "The value."]
@@ -44,7 +43,7 @@ class DivergenceRow(Row, kw_only=True):
     """One row for each place where a replay that was kept parted from the run: a remark of the name divergence."""
 
     note: Annotated[int, "The remark's place among those on this run, counted from 1."]
-    found_at: Annotated[datetime, "When it was kept."]
+    found_at: Annotated[Moment, "When it was kept."]
     position: Annotated[int | None, "Where the two part."] = None
     cause: Annotated[str | None, "What it comes from: prompt, model, policy, tool result and so on."] = None
     kind: Annotated[str | None, "What had happened there: the recorded event's kind."] = None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 import msgspec
 
-from redrive_projections.history.tables.columns import JsonText, Labels, Names, Row, labels_of
+from redrive_projections.history.tables.columns import JsonText, Labels, Moment, Names, Row
 
 
 class RunRow(Row, kw_only=True):
@@ -27,9 +26,9 @@ class RunRow(Row, kw_only=True):
     unable: Annotated[bool, "Whether it ended by an honest word that it cannot be done."] = False
     partial: Annotated[str | None, "What there was when it was stopped, in the contract's words."] = None
     claims: Annotated[JsonText | None, "What the answer claims, each with the positions that bear it out."] = None
-    started_at: Annotated[datetime | None, "When the run was asked for."] = None
-    ended_at: Annotated[datetime | None, "When it ended."] = None
-    last_at: Annotated[datetime | None, "When its last record was written."] = None
+    started_at: Annotated[Moment | None, "When the run was asked for."] = None
+    ended_at: Annotated[Moment | None, "When it ended."] = None
+    last_at: Annotated[Moment | None, "When its last record was written."] = None
     clock: Annotated[str | None, "What its times are worth: utc, naive (of an unknown zone) or none."] = None
     records: Annotated[int, "How many records it has: its rows in events."] = 0
     quarantined: Annotated[int, "How many of them, and of the remarks on it, cannot be read."] = 0
@@ -49,15 +48,13 @@ class RunRow(Row, kw_only=True):
     missing: Annotated[Names | None, "What is missing of an imported run."] = None
     source_format: Annotated[str | None, "The format an imported run came in."] = None
     source_sha256: Annotated[str | None, "The digest of the file an imported run came from."] = None
-    labels: Annotated[Labels, "The run's labels: labels['suite'] is one of them."] = msgspec.field(
-        default_factory=lambda: labels_of({})
-    )
+    labels: Annotated[Labels, "The run's labels: labels['suite'] is one of them."] = msgspec.field(default_factory=dict)
     arm: Annotated[
         str | None,
         "How it was driven: the label arm, else that of the contract; equal tasks are compared by it.",
     ] = None
     parts: Annotated[Labels, "The digest of each part of the program: parts['policy'] is one."] = msgspec.field(
-        default_factory=lambda: labels_of({})
+        default_factory=dict
     )
     rules: Annotated[int | None, "The version of the engine's own behaviour."] = None
     task: Annotated[

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
-from redrive_projections.history.tables.columns import JsonText, Names, Positions, Row
+from redrive_projections.history.tables.columns import JsonText, Moment, Names, Positions, Row
 
 
 class StepRow(Row, kw_only=True):
@@ -14,7 +13,7 @@ class StepRow(Row, kw_only=True):
     step: Annotated[int, "The step, that is the answered model request, counted from 1."]
     call: Annotated[int | None, "The call, counted from 1 in the run; NULL for a step without a call."] = None
     position: Annotated[int, "Where the decision stands; without one, the reply or the first request."]
-    decided_at: Annotated[datetime | None, "When that was."]
+    decided_at: Annotated[Moment | None, "When that was."]
     decision: Annotated[
         str | None, "call, finish, unable, ask, escalate or plan; refused where the reply was no decision."
     ] = None
@@ -40,7 +39,7 @@ class ModelCallRow(Row, kw_only=True):
     """One row for each request to a model, and what came of it."""
 
     position: Annotated[int, "Where the request stands; without one, the reply."]
-    asked_at: Annotated[datetime | None, "When it was made."] = None
+    asked_at: Annotated[Moment | None, "When it was made."] = None
     step: Annotated[int | None, "The step that the reply is; NULL while there is none."] = None
     purpose: Annotated[str, "What the model was asked for: act, plan or reflect."] = "act"
     model: Annotated[str | None, "The model that was asked."] = None
@@ -49,7 +48,7 @@ class ModelCallRow(Row, kw_only=True):
     kept: Annotated[int, "How many of them stood in the last request already."] = 0
     request: Annotated[str | None, "The digest of the whole request."] = None
     answer_position: Annotated[int | None, "Where the answer stands; NULL while it is awaited."] = None
-    answered_at: Annotated[datetime | None, "When it came."] = None
+    answered_at: Annotated[Moment | None, "When it came."] = None
     status: Annotated[
         str | None,
         "replied, or why there was no reply: timeout, rate_limited, refused, broken, cancelled, unavailable.",
@@ -77,7 +76,7 @@ class DecisionRow(Row, kw_only=True):
     """One row for each reply that was read as a decision, or could not be."""
 
     position: Annotated[int, "Where the decision stands."]
-    decided_at: Annotated[datetime | None, "When it was made."] = None
+    decided_at: Annotated[Moment | None, "When it was made."] = None
     step: Annotated[int, "The step."]
     decision: Annotated[str, "call, finish, unable, ask, escalate or plan; refused where the reply was no decision."]
     summary: Annotated[str | None, "The decision in one line."] = None
@@ -94,7 +93,7 @@ class VerdictRow(Row, kw_only=True):
     """One row for each verdict."""
 
     position: Annotated[int, "Where it stands."]
-    judged_at: Annotated[datetime | None, "When it was given."]
+    judged_at: Annotated[Moment | None, "When it was given."]
     step: Annotated[int, "The step that the call belongs to."]
     call: Annotated[int, "The call that was judged."]
     tool: Annotated[str | None, "The tool."]
@@ -110,7 +109,7 @@ class FactRow(Row, kw_only=True):
 
     position: Annotated[int, "Where it stands."]
     step: Annotated[int, "The step after which that was."]
-    committed_at: Annotated[datetime | None, "When it was committed."]
+    committed_at: Annotated[Moment | None, "When it was committed."]
     key: Annotated[str, "The fact's name."]
     value: Annotated[JsonText, "Its value."]
     verifier: Annotated[str, "Who verified it."]
@@ -122,7 +121,7 @@ class ReflectionRow(Row, kw_only=True):
     """One row for each lesson."""
 
     position: Annotated[int, "Where it stands."]
-    noted_at: Annotated[datetime | None, "When it was noted."] = None
+    noted_at: Annotated[Moment | None, "When it was noted."] = None
     step: Annotated[int, "The step after which that was."]
     lesson: Annotated[str, "The lesson."]
     rule: Annotated[str | None, "The rule that it comes from; NULL if the model drew it."] = None
@@ -133,7 +132,7 @@ class PlanRow(Row, kw_only=True):
     """One row for each step of each plan; a later revision takes the place of what was left of the one before."""
 
     position: Annotated[int, "Where the plan stands."]
-    drawn_at: Annotated[datetime | None, "When it was drawn."] = None
+    drawn_at: Annotated[Moment | None, "When it was drawn."] = None
     revision: Annotated[int, "How manieth it is in the run."]
     reason: Annotated[str | None, "Why it was drawn anew."] = None
     number: Annotated[int, "The step of the plan, counted from 1."]
@@ -147,7 +146,7 @@ class MessageRow(Row, kw_only=True):
     """One row for each thing that was said in words: the goal, what people and others said, the model's replies."""
 
     position: Annotated[int, "Where it stands."]
-    said_at: Annotated[datetime | None, "When it was said."] = None
+    said_at: Annotated[Moment | None, "When it was said."] = None
     step: Annotated[int, "The step after which that was; a reply is its step."]
     actor: Annotated[str, "Who: principal (the goal), user, operator, agent, tool, or the model."]
     text: Annotated[str, "The words; calls, thinking and pictures are left out."]

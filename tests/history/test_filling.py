@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import duckdb
@@ -9,11 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redrive_events import EventLog, MemoryLog, Record
-from redrive_projections.history import schema
-from redrive_projections.history import sync as syncing
-from redrive_projections.history.cache import in_memory
-from redrive_projections.history.sync import sync
+from redrive_events import EventLog, MemoryLog, Record, SqliteLog
+from redrive_projections.history import History, beside, filling, opened, rows, schema
 from tests import strategies
 from tests.history.story import TURNS, begin_all, put, refund, remark, run_of
 
@@ -30,8 +29,8 @@ def tables(db: duckdb.DuckDBPyConnection) -> Tables:
 
 def anew(log: EventLog) -> Tables:
     """What a build from nothing makes of a log."""
-    with in_memory(log) as db:
-        return tables(db)
+    with History(log) as history:
+        return tables(history.db)
 
 
 def appends(records: list[Record]) -> list[list[Record]]:
@@ -52,22 +51,51 @@ def histories(draw: st.DrawFn) -> list[list[Record]]:
     return mixed
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=12)
-@given(histories(), st.sampled_from([200_000, 3]))
-def test_what_has_grown_equals_what_is_made_anew(mixed: list[list[Record]], records_max: int) -> None:
-    """Whatever happened, whenever somebody asked, and however many records a transaction takes."""
+SLOW = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=12)
+
+
+@SLOW
+@given(histories(), st.sampled_from([100_000, 3]), st.sampled_from([4_096, 2]))
+def test_what_has_grown_equals_what_is_made_anew(mixed: list[list[Record]], records_max: int, events_max: int) -> None:
+    """Whatever happened, whenever somebody looked, and however many records a transaction or a batch of rows takes."""
     log = MemoryLog()
-    with pytest.MonkeyPatch.context() as patch, in_memory(log) as db:
-        patch.setattr(syncing, "RECORDS_MAX", records_max)
+    with pytest.MonkeyPatch.context() as patch, History(log) as history:
+        patch.setattr(filling, "RECORDS_MAX", records_max)
+        patch.setattr(rows, "EVENTS_MAX", events_max)
         for records in mixed:
             if records:
                 log.append(records[0].run_id, records, expected=records[0].position - 1)
             else:
-                sync(db, log)
-        sync(db, log)
-        grown = tables(db)
+                history.refresh()
+        history.refresh()
+        grown = tables(history.db)
     assert grown == anew(log)
     assert len(grown["events"]) == sum(head.position for head in log.runs() if "@" not in head.run_id)
+
+
+@SLOW
+@given(histories(), st.integers(0, 3))
+def test_what_is_kept_in_files_equals_what_is_made_anew(mixed: list[list[Record]], tail_max: int) -> None:
+    """However it is cut: into segments that are joined or not, and what is newer than these."""
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        patch.setattr(opened, "TAIL_RECORDS_MAX", tail_max)
+        path = Path(folder) / "redrive.db"
+        log = SqliteLog(path, durability="os")
+        held: list[History] = []
+        for records in mixed:
+            if records:
+                log.append(records[0].run_id, records, expected=records[0].position - 1)
+            else:
+                held.append(History(log, path))
+        with History(log, path) as history:
+            found = tables(history.db)
+        wanted = anew(log)
+        assert found == wanted
+        for earlier in held:
+            earlier.refresh()
+            assert tables(earlier.db) == wanted
+            earlier.close()
+        log.close()
 
 
 @settings(deadline=None, max_examples=10)
@@ -75,17 +103,20 @@ def test_what_has_grown_equals_what_is_made_anew(mixed: list[list[Record]], reco
 def test_every_step_call_verdict_and_fact_is_there(turns: list[str]) -> None:
     """At every step of a run that could be one: as many rows as the log has events of the kind."""
     log = MemoryLog()
-    with in_memory(log) as db:
+    with History(log) as history:
         for append in appends(run_of(turns)):
             log.append("a", append, expected=append[0].position - 1)
-        sync(db, log)
-        kinds: dict[str, int] = dict(db.execute("SELECT kind, count(*) FROM events GROUP BY ALL").fetchall())
-        found = db.execute(
+        history.refresh()
+        kinds: dict[str, int] = dict(history.db.execute("SELECT kind, count(*) FROM events GROUP BY ALL").fetchall())
+        found = history.db.execute(
             """SELECT (SELECT count(*) FROM tool_calls), (SELECT count(*) FROM verdicts), (SELECT count(*) FROM facts),
+                (SELECT count(*) FROM observations), (SELECT count(*) FROM payloads) - (SELECT count(*) FROM events),
                 (SELECT count(DISTINCT step) FROM steps), steps, tool_calls FROM runs"""
         ).fetchall()
-    counted = [kinds.get(kind, 0) for kind in ("tool_called", "verdict_given", "fact_committed", "model_replied")]
-    assert found == [(*counted, counted[3], turns.count("find") + turns.count("lost"))]
+    names = ("tool_called", "verdict_given", "fact_committed", "observation_received")
+    replies = kinds.get("model_replied", 0)
+    wanted = (*(kinds.get(kind, 0) for kind in names), 0, replies, replies)
+    assert found == [(*wanted, turns.count("find") + turns.count("lost"))]
 
 
 def test_a_run_keeps_its_number() -> None:
@@ -93,10 +124,11 @@ def test_a_run_keeps_its_number() -> None:
     log = MemoryLog()
     put(log, remark("b", "reward", 1))
     begin_all(log, ["a", "b"])
-    with in_memory(log) as db:
+    with History(log) as history:
         put(log, refund("c"))
         put(log, remark("a", "reward", 2))
-        sync(db, log)
+        history.refresh()
+        db = history.db
         assert db.execute("SELECT run, run_id FROM runs ORDER BY run").fetchall() == [(1, "b"), (2, "a"), (3, "c")]
         assert db.execute("SELECT run, run_id, value FROM annotations ORDER BY run").fetchall() == [
             (1, "b", "1"),
@@ -105,19 +137,19 @@ def test_a_run_keeps_its_number() -> None:
 
 
 def test_a_transaction_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows and watermark are committed together, or not at all."""
+    """Rows of a run are there together, or not at all."""
     log = MemoryLog()
     begin_all(log, ["a"])
-    with in_memory(log) as db:
-        before = tables(db)
+    with History(log) as history:
+        before = tables(history.db)
         put(log, refund())
         with monkeypatch.context() as patch:
-            patch.setattr(syncing, "rendered", lambda *_: 1 / 0)
+            patch.setattr(filling, "rendered", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                sync(db, log)
-        assert tables(db) == before
-        sync(db, log)
-        assert tables(db) == anew(log)
+                history.refresh()
+        assert tables(history.db) == before
+        history.refresh()
+        assert tables(history.db) == anew(log)
 
 
 class GrowingLog(MemoryLog):
@@ -134,11 +166,33 @@ def test_what_is_appended_meanwhile_waits_for_the_next_time() -> None:
     """The rows stand at the watermark, not somewhere behind it."""
     log = GrowingLog()
     put(log, refund("a")[:1])
-    with in_memory(log) as db:
-        assert db.execute("SELECT records FROM runs").fetchall() == [(1,)]
+    with History(log) as history:
+        assert history.db.execute("SELECT records FROM runs").fetchall() == [(1,)]
         assert log.head("a").position == 3
-        sync(db, log)
-        assert db.execute("SELECT records, (SELECT max(position) FROM events) FROM runs").fetchall() == [(3, 3)]
+        history.refresh()
+        assert history.db.execute("SELECT records, (SELECT max(position) FROM events) FROM runs").fetchall() == [(3, 3)]
+
+
+def test_who_reads_meanwhile_sees_no_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that has grown behind its segment stands in memory from one moment to the next."""
+    monkeypatch.setattr(opened, "TAIL_RECORDS_MAX", 3)
+    path = tmp_path / "redrive.db"
+    log = SqliteLog(path)
+    records = refund("a")
+    put(log, records[:11])
+    begin_all(log, ["b"])
+    with History(log, path) as history:
+        assert len([*beside(path).glob("*.duckdb")]) == 1
+        reader = history.db.cursor()
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT run_id, records FROM runs ORDER BY run").fetchall() == [("a", 11), ("b", 1)]
+        put(log, records[11:])
+        history.refresh()
+        assert reader.execute("SELECT run_id, records FROM runs ORDER BY run").fetchall() == [("a", 11), ("b", 1)]
+        reader.execute("COMMIT")
+        assert reader.execute("SELECT run_id, records FROM runs ORDER BY run").fetchall() == [("a", 25), ("b", 1)]
+        reader.close()
+    log.close()
 
 
 def test_a_line_that_is_no_record_is_told() -> None:
@@ -146,10 +200,10 @@ def test_a_line_that_is_no_record_is_told() -> None:
     log = MemoryLog()
     begin_all(log, ["a", "b"])
     log._streams["a"][0] = log._streams["a"][0]._replace(line=b'{"event":"unheard_of"}')
-    with in_memory(log) as db:
-        told = db.execute("SELECT run_id, status, quarantined FROM runs ORDER BY run").fetchall()
+    with History(log) as history:
+        told = history.db.execute("SELECT run_id, status, quarantined FROM runs ORDER BY run").fetchall()
         assert told == [("a", "degraded", 1), ("b", "unfinished", 0)]
-        events = db.execute(
+        events = history.db.execute(
             "SELECT run_id, kind, happened_at, payload, problem FROM events JOIN payloads USING (run_id, position)"
             " WHERE run_id = 'a'"
         )

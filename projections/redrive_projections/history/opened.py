@@ -1,0 +1,252 @@
+"""A history that is open: what is kept of it in files, and what is newer in memory, as one table each."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from redrive_events import EventLog, Head, LogUnusable, MemoryLog
+from redrive_projections.history.filling import Growth, Stream, Unfit, create, fill, growth, streams_of
+from redrive_projections.history.segments import (
+    Segment,
+    all_streams,
+    attach,
+    beside,
+    discard,
+    locked,
+    seal,
+    segments,
+)
+from redrive_projections.history.tables import ROWS
+from redrive_projections.history.views import definitions
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# More records than these are written into a segment when a history is opened; fewer are read anew each time.
+TAIL_RECORDS_MAX = 4_000
+# So often the segments are looked up again that another process has joined meanwhile.
+TRIES = 20
+
+
+class History:
+    """Every run of ``log`` as tables, in the DuckDB connection ``db``: all that the log held at the last `refresh`.
+
+    ``path`` is the file of the log: what is kept of its history stands beside it, in segments that are written once and
+    then only read, so that nobody who reads waits for another reader or keeps anybody from recording. What is newer is
+    in the memory of this process. Without a path, for a log in memory, or where nothing can be written, all of it is.
+    ``anew`` throws away what is kept.
+
+    Raises:
+        LogUnusable: there is no room for it in memory.
+    """
+
+    db: DuckDBPyConnection
+
+    def __init__(self, log: EventLog, path: str | os.PathLike[str] | None = None, *, anew: bool = False) -> None:
+        self._log = log
+        self._turn = threading.Lock()
+        folder = beside(path) if path is not None and not isinstance(log, MemoryLog) else None
+        if folder is not None and self._kept(folder, anew=anew):
+            return
+        self._start(())
+
+    def __enter__(self) -> History:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of files and memory."""
+        self.db.close()
+
+    def refresh(self) -> None:
+        """Bring the tables up to the log as it is now.
+
+        Raises:
+            LogUnusable: there is no room for it in memory.
+        """
+        with self._turn:
+            grown = growth(self._log, self._watermark)
+            if grown.records:
+                self._take_in(grown)
+
+    def _kept(self, folder: Path, *, anew: bool) -> bool:
+        """Start from what is kept, whatever can be; False if that is of no use."""
+        for again in (anew, True):
+            try:
+                written = _brought_up(folder, self._log, anew=again)
+                for _ in range(TRIES if written else 1):
+                    try:
+                        self._start(segments(folder))
+                    except FileNotFoundError:
+                        continue
+                    return True
+            except Unfit:
+                continue
+            return False
+        return False
+
+    def _start(self, chain: Sequence[Segment]) -> None:
+        import duckdb
+
+        self.db = _connected()
+        try:
+            self._begin(chain)
+        except duckdb.Error as error:
+            self.db.close()
+            raise Unfit(str(error)) from error
+        except BaseException:
+            self.db.close()
+            raise
+
+    def _begin(self, chain: Sequence[Segment]) -> None:
+        attach(self.db, chain)
+        _lock_down(self.db)
+        self._streams = all_streams(len(chain)) if chain else ""
+        self._segments = range(1, len(chain) + 1)
+        self._watermark = chain[-1].watermark if chain else 0
+        self._last_run = 0
+        self.db.execute("BEGIN")
+        self.db.execute("CREATE SCHEMA tail")
+        create(self.db, "tail")
+        for number in self._segments:
+            later = " UNION ".join(f"SELECT run FROM s{n}.inside.streams" for n in self._segments if n > number)
+            self.db.execute(f"CREATE TABLE inside.gone_{number} AS {later or 'SELECT 0::BIGINT AS run WHERE false'}")
+        for table in ROWS:
+            self.db.execute(f"CREATE VIEW {table} AS {self._whole(table)}")
+        for definition in definitions():
+            self.db.execute(definition)
+        self.db.execute("COMMIT")
+        heads = list(self._log.runs()) if chain else []
+        grown = growth(self._log, self._watermark)
+        if chain:
+            ((self._last_run,),) = self.db.execute(f"SELECT max(run) FROM {self._streams}").fetchall()
+            self._believe(heads, grown)
+        self._take_in(grown)
+
+    def _whole(self, table: str) -> str:
+        """All rows of a table: those of each segment whose runs are in no later one, and those in memory."""
+        kept = (f"FROM s{number}.main.{table} ANTI JOIN inside.gone_{number} USING (run)" for number in self._segments)
+        return " UNION ALL ".join([*kept, f"FROM tail.{table}"])
+
+    def _believe(self, heads: Sequence[Head], grown: Growth) -> None:
+        """See that what is kept is this log's: its streams in these positions, and all else behind the watermark.
+
+        Of a run that has grown the place where it stood is looked at when it is read.
+        """
+        rows = self.db.execute(f"SELECT run_id, position, digest FROM {self._streams}").fetchall()
+        streams = {run_id: (position, digest) for run_id, position, digest in rows}
+        for run_id, position, digest in heads:
+            kept, sealed = streams.pop(run_id, (0, b""))
+            if kept > position or (kept == position and digest != sealed):
+                raise Unfit("it is the history of another log")
+            if kept < position > grown.reach.get(run_id, 0):
+                raise Unfit("it is the history of a log in another order")
+        if streams:
+            raise Unfit("it is the history of another log")
+
+    def _take_in(self, grown: Growth) -> None:
+        """Put what has grown into memory, in place of what was known of these runs."""
+        import duckdb
+
+        db = self.db.cursor()
+
+        def earlier(run_ids: list[str]) -> Mapping[str, Stream]:
+            return streams_of(db, run_ids, self._streams) if self._segments else {}
+
+        def moved(runs: Sequence[int]) -> None:
+            for number in self._segments:
+                db.execute(f"INSERT INTO inside.gone_{number} SELECT unnest(?)", [runs])
+
+        try:
+            fill(db, "tail", self._log, grown, earlier=earlier, last_run=self._last_run, moved=moved)
+        except duckdb.OutOfMemoryException as error:
+            raise LogUnusable("in memory", f"its history cannot be built: {first_line(error)}") from error
+        finally:
+            db.close()
+        self._watermark = grown.offset
+
+
+def rebuilt(folder: Path, log: EventLog) -> None:
+    """Write all of a history anew.
+
+    Raises:
+        OSError, duckdb.Error: it cannot be written.
+    """
+    if folder.is_file():
+        folder.unlink()
+    with locked(folder):
+        discard(folder)
+        seal(folder, log, growth(log, 0))
+
+
+def first_line(error: Exception) -> str:
+    """What DuckDB says, without the picture below it."""
+    return str(error).partition("\n")[0]
+
+
+def _brought_up(folder: Path, log: EventLog, *, anew: bool) -> bool:
+    """Write what is too much to be read each time; whether there is anything written.
+
+    Where nothing can be written, what is there serves as far as it goes.
+    """
+    import duckdb
+
+    try:
+        if anew and folder.exists():
+            with locked(folder):
+                discard(folder)
+        if _unwritten(folder, log):
+            with locked(folder):
+                if _unwritten(folder, log):  # another process may have written it meanwhile
+                    chain = segments(folder)
+                    seal(folder, log, growth(log, chain[-1].watermark if chain else 0))
+    except (OSError, duckdb.Error):
+        return not anew and bool(segments(folder))
+    return folder.exists()
+
+
+def _unwritten(folder: Path, log: EventLog) -> bool:
+    chain = segments(folder)
+    return growth(log, chain[-1].watermark if chain else 0).records > TAIL_RECORDS_MAX
+
+
+def _connected() -> DuckDBPyConnection:
+    import duckdb
+
+    return duckdb.connect(
+        ":memory:",
+        config={
+            "python_enable_replacements": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "temp_directory": _scratch(),
+        },
+    )
+
+
+def _lock_down(db: DuckDBPyConnection) -> None:
+    """From here on it reaches nothing but its own tables, and its settings stay as they are."""
+    db.execute("SET GLOBAL TimeZone = 'UTC'")
+    db.execute("SET GLOBAL enable_external_access = false")
+    db.execute("SET GLOBAL lock_configuration = true")
+
+
+@cache
+def _scratch() -> str:
+    """Where what does not fit into memory may go: a folder that is its owner's alone, and gone with the process."""
+    folder = tempfile.mkdtemp(prefix="redrive-history-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,486 @@
+"""The folder beside the log: kept while it serves, made anew when it does not, never the reason for a wrong answer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from redrive_events import BadInput, MemoryLog, SqliteLog
+from redrive_projections.history import History, ask, beside, filling, opened, rebuild
+from redrive_projections.history.rows import rendered
+from redrive_projections.history.segments import locked, segments
+from tests.history.story import begin_all, put, refund, remark
+
+COUNT = "SELECT count(*) FROM runs"
+TELL_ALL = "SELECT count(*), sum(records), (SELECT count(*) FROM events), (SELECT count(*) FROM payloads) FROM runs"
+# Each is run with the log's path; what is written is written in small pieces.
+SMALL = """
+import os, signal, sys
+from redrive_events import SqliteLog
+from redrive_projections.history import History, ask, filling, opened, segments
+filling.RECORDS_MAX, filling.ROWS_MAX, opened.TAIL_RECORDS_MAX = 50, 10, 3
+log = SqliteLog(sys.argv[1])
+"""
+KILLED = f"""{SMALL}
+where, left = sys.argv[2], int(sys.argv[3])
+module = {{"rendered": filling, "append": filling}}.get(where, segments)
+real = getattr(module, where)
+def killing(*given, **named):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*given, **named)
+setattr(module, where, killing)
+ask(log, "SELECT 1", path=sys.argv[1])
+"""
+KILLED_BEHIND = f"""{SMALL}
+real = segments._finish
+def finished(*given):
+    real(*given)
+    os.kill(os.getpid(), signal.SIGKILL)
+segments._finish = finished
+ask(log, "SELECT 1", path=sys.argv[1])
+"""
+FULL = f"""{SMALL}
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+print(ask(log, sys.argv[3], path=sys.argv[1]).rows)
+"""
+HELD = f"""{SMALL}
+with History(log, sys.argv[1]) as history:
+    for query in sys.stdin:
+        history.refresh()
+        print(history.db.execute(query).fetchall(), flush=True)
+"""
+ASKING = f"""{SMALL}
+for _ in range(5):
+    print(ask(log, sys.argv[2], path=sys.argv[1]).rows)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a log is, or will be; more than three records are worth writing."""
+    monkeypatch.setattr(opened, "TAIL_RECORDS_MAX", 3)
+    return tmp_path / "redrive.db"
+
+
+@pytest.fixture
+def log(path: Path) -> Iterator[SqliteLog]:
+    """A log of two runs whose history has been asked for."""
+    log = SqliteLog(path)
+    begin_all(log, ["a"])
+    put(log, refund("b"))
+    assert ask(log, COUNT, path=path).rows == [(2,)]
+    yield log
+    log.close()
+
+
+def kept(path: Path) -> Path:
+    """The one segment of a log's history."""
+    (file,) = beside(path).glob("*.duckdb")
+    return file
+
+
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the runs that were rendered since."""
+    runs: list[str] = []
+
+    def watched(run: int, run_id: str, *read: Any) -> Any:
+        runs.append(run_id)
+        return rendered(run, run_id, *read)
+
+    monkeypatch.setattr(filling, "rendered", watched)
+    return runs
+
+
+def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """A process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], check=False, capture_output=True, text=True
+    )
+
+
+@pytest.mark.usefixtures("log")
+def test_it_stands_beside_the_log(path: Path) -> None:
+    """Under the log's whole name: a segment, and the lock of whoever writes."""
+    assert beside("some/redrive.db") == Path("some/redrive.db.history")
+    assert sorted(file.name for file in beside(path).iterdir()) == [f"{0:020}-{26:020}.duckdb", "lock"]
+
+
+def test_a_short_log_needs_none(tmp_path: Path) -> None:
+    """It is read as fast as such a file would be."""
+    log = SqliteLog(tmp_path / "redrive.db")
+    put(log, refund())
+    assert ask(log, COUNT, path=tmp_path / "redrive.db").rows == [(1,)]
+    assert not beside(tmp_path / "redrive.db").exists()
+    log.close()
+
+
+def test_it_is_its_owners_alone(path: Path) -> None:
+    """Whatever the process allows others."""
+    log = SqliteLog(path)
+    put(log, refund("b"))
+    before = os.umask(0)
+    try:
+        ask(log, COUNT, path=path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(beside(path).stat().st_mode) == 0o700
+    log.close()
+
+
+def test_only_what_is_new_is_read(log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that did not grow is left as it is."""
+    runs = built(monkeypatch)
+    ask(log, COUNT, path=path)
+    begin_all(log, ["c"])
+    put(log, remark("a", "reward", 1))
+    ask(log, COUNT, path=path)
+    assert runs == ["c", "a"]
+
+
+def test_an_answer_holds_all_that_was_appended(log: SqliteLog, path: Path) -> None:
+    """By the time it was asked for, every time."""
+    for number in range(9):
+        begin_all(log, [f"more-{number}"])
+        assert ask(log, COUNT, path=path).rows == [(3 + number,)]
+
+
+def test_segments_stay_few(log: SqliteLog, path: Path) -> None:
+    """Small ones are joined, so that each holds some times what the next one holds."""
+    for number in range(40):
+        put(log, refund(f"more-{number}"))
+        assert ask(log, COUNT, path=path).rows == [(3 + number,)]
+    chain = segments(beside(path))
+    sizes = [one.watermark - one.begun for one in chain]
+    assert sum(sizes) == 26 + 40 * 25
+    assert all(size >= 4 * sum(sizes[place + 1 :]) for place, size in enumerate(sizes[:-1]))
+    assert {file.name for file in beside(path).iterdir()} == {"lock", *(one.file.name for one in chain)}
+
+
+def test_a_history_that_is_open_follows_the_log(log: SqliteLog, path: Path) -> None:
+    """Also in a run that stands in a segment already, and while others write and join segments."""
+    with History(log, path) as history:
+        for number in range(5):
+            put(log, remark("b", "reward", number, note=number + 1))
+            put(log, refund(f"more-{number}"))
+            history.refresh()
+            assert history.db.execute(TELL_ALL).fetchall() == ask(log, TELL_ALL, path=path).rows
+            assert history.db.execute("SELECT count(*) FROM annotations WHERE run_id = 'b'").fetchall() == [
+                (number + 1,)
+            ]
+
+
+def _garbage(file: Path) -> None:
+    file.write_bytes(b"no database" * 999)
+
+
+def _empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def _half(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def _bits(file: Path) -> None:
+    good = bytearray(file.read_bytes())
+    for place in range(12_288, len(good), 1_000):
+        good[place] ^= 0xFF
+    file.write_bytes(good)
+
+
+def _version(file: Path) -> None:
+    with duckdb.connect(file) as db:
+        db.execute("UPDATE inside.progress SET shape = 'other'")
+        db.execute("DELETE FROM runs")
+
+
+def _no_tables(file: Path) -> None:
+    file.unlink()
+    duckdb.connect(file).close()
+
+
+def _ahead(file: Path) -> None:
+    with duckdb.connect(file) as db:
+        db.execute("UPDATE inside.streams SET position = position + 1")
+
+
+def _behind(file: Path) -> None:
+    with duckdb.connect(file) as db:
+        db.execute("DELETE FROM inside.streams WHERE run_id = 'a'")
+        db.execute("DELETE FROM runs WHERE run_id = 'a'")
+
+
+def _renamed(file: Path) -> None:
+    file.rename(file.with_name(f"{0:020}-{99:020}.duckdb"))
+
+
+def _another(file: Path) -> None:
+    path = file.parent.with_name("other.db")
+    other = SqliteLog(path)
+    put(other, refund("b")[:7])
+    begin_all(other, [f"x{number}" for number in range(19)])
+    ask(other, COUNT, path=path)
+    other.close()
+    kept(path).replace(file)
+
+
+def _all_of_it(file: Path) -> None:
+    shutil.rmtree(file.parent)
+
+
+def _a_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+    (file / "full").touch()
+
+
+def _half_written(file: Path) -> None:
+    _garbage(file.with_name("working.duckdb"))
+    file.unlink()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        Path.unlink, _garbage, _empty, _half, _bits, _version, _no_tables, _ahead, _behind, _renamed, _another,
+        _all_of_it, _a_folder, _half_written,
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_serve_is_made_anew(spoil: Callable[[Path], None], log: SqliteLog, path: Path) -> None:
+    """Without a word, and the answer is right; so is the next, from the new file."""
+    spoil(kept(path))
+    for _ in range(2):
+        assert ask(log, "SELECT run_id, records FROM runs ORDER BY run", path=path).rows == [("a", 1), ("b", 25)]
+        assert ask(log, "SELECT count(*) FROM verdicts", path=path).rows == [(3,)]
+    with duckdb.connect(kept(path), read_only=True) as db:
+        assert db.execute(COUNT).fetchall() == [(2,)]
+
+
+def test_damage_that_only_the_query_finds(log: SqliteLog, path: Path) -> None:
+    """The file is made anew then, and asked again."""
+    for number in range(10):
+        put(log, refund(f"run-{number}"))
+    query = "SELECT count(*), count(DISTINCT payload) FROM payloads"
+    right = ask(log, query, path=path).rows
+    assert right == ask(log, query).rows
+    file = kept(path)
+    good, found = file.read_bytes(), 0
+    for place in range(12_288, len(good), len(good) // 12):
+        file.write_bytes(good[:place] + bytes(64) + good[place + 64 :])
+        assert ask(log, query, path=path).rows == right
+        found += file.read_bytes() != good[:place] + bytes(64) + good[place + 64 :]
+    assert found
+
+
+def test_a_log_that_was_begun_anew(log: SqliteLog, path: Path) -> None:
+    """The history beside it is that of the log before, and is not believed."""
+    log.close()
+    for file in path.parent.glob("redrive.db*"):
+        if file != beside(path):
+            file.unlink()
+    new = SqliteLog(path)
+    begin_all(new, ["a", "x"])
+    assert ask(new, "SELECT run_id FROM runs ORDER BY run", path=path).rows == [("a",), ("x",)]
+    put(new, refund("b"))
+    assert ask(new, "SELECT run_id FROM runs ORDER BY run", path=path).rows == [("a",), ("x",), ("b",)]
+    new.close()
+
+
+def test_a_log_in_which_a_run_went_another_way(log: SqliteLog, path: Path, tmp_path: Path) -> None:
+    """It is longer than what is kept of it, and not the same."""
+    other = SqliteLog(tmp_path / "other.db")
+    begin_all(other, ["a"])
+    begin_all(other, ["b"], goal="something else")
+    put(other, refund("b")[1:])
+    put(other, remark("b", "reward", 1))
+    begin_all(other, ["c", "d"])
+    shutil.copytree(beside(path), beside(tmp_path / "other.db"))
+    query = "SELECT run_id, goal FROM runs ORDER BY run"
+    assert ask(other, query, path=tmp_path / "other.db").rows == ask(other, query).rows
+    assert ask(log, query, path=path).rows == ask(log, query).rows
+    other.close()
+
+
+def test_a_log_that_was_put_together_in_another_order(path: Path, tmp_path: Path) -> None:
+    """The same runs, and one that the watermark of before would leave out."""
+    first = SqliteLog(path)
+    begin_all(first, ["v", "w", "x", "y"])
+    assert ask(first, COUNT, path=path).rows == [(4,)]
+    first.close()
+    second = SqliteLog(tmp_path / "second.db")
+    begin_all(second, ["z", "y", "x", "w", "v"])
+    shutil.copytree(beside(path), beside(tmp_path / "second.db"))
+    query = "SELECT run_id FROM runs ORDER BY run"
+    assert ask(second, query, path=tmp_path / "second.db").rows == [("z",), ("y",), ("x",), ("w",), ("v",)]
+    second.close()
+
+
+def test_where_nothing_can_be_written_it_is_built_in_memory(log: SqliteLog, path: Path) -> None:
+    """A file stands in its place, and is left alone; only who asks for it has it made anew."""
+    shutil.rmtree(beside(path))
+    beside(path).write_text("mine")
+    assert ask(log, COUNT, path=path).rows == [(2,)]
+    assert beside(path).read_text() == "mine"
+    assert rebuild(log, path) == beside(path)
+    assert kept(path).is_file()
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize("room", [40_000, 300_000, 2_000_000])
+def test_a_disk_that_is_full(room: int, path: Path) -> None:
+    """However much of a file still finds room: the answer is right, and nothing is said or left half."""
+    log = SqliteLog(path)
+    for number in range(40):
+        put(log, refund(f"run-{number}"))
+    done = run(FULL, path, room, TELL_ALL)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{[(42, 1026, 1026, 1026)]}\n"
+    assert ask(log, TELL_ALL, path=path).rows == [(42, 1026, 1026, 1026)]
+    log.close()
+
+
+def test_a_log_in_memory_leaves_no_file(path: Path) -> None:
+    """Whatever it was loaded from."""
+    log = MemoryLog()
+    put(log, refund("a"))
+    assert ask(log, COUNT, path=path).rows == [(1,)]
+    assert ask(log, COUNT).rows == [(1,)]
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_process_that_has_it_open_keeps_nobody_out(log: SqliteLog, path: Path) -> None:
+    """A notebook, say: both see all that was appended, whoever writes segments or joins them."""
+    held = subprocess.Popen(
+        [sys.executable, "-c", HELD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with held:
+        assert held.stdin is not None
+        assert held.stdout is not None
+        for number in range(6):
+            put(log, refund(f"more-{number}"))
+            count = 26 + 25 * (number + 1)
+            wanted = [(3 + number, count, count, count)]
+            print(TELL_ALL, file=held.stdin, flush=True)
+            assert held.stdout.readline() == f"{wanted}\n"
+            assert ask(log, TELL_ALL, path=path).rows == wanted
+        held.stdin.close()
+    assert held.returncode == 0
+
+
+@pytest.mark.usefixtures("log")
+def test_processes_at_once(path: Path) -> None:
+    """Each answer is whole, whoever made the files, and one waits for what another has begun."""
+    shutil.rmtree(beside(path))
+    asking = [
+        subprocess.Popen(
+            [sys.executable, "-c", ASKING, path, TELL_ALL], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    line = f"{[(2, 26, 26, 26)]}\n"
+    assert [process.communicate() for process in asking] == [(line * 5, "")] * 3
+
+
+def test_threads_at_once(log: SqliteLog, path: Path) -> None:
+    """While runs begin: nobody is told of fewer than there were."""
+
+    def asked(number: int) -> bool:
+        begin_all(log, [f"more-{number}"])
+        before = sum(1 for _ in log.runs())
+        ((count,),) = ask(log, COUNT, path=path).rows
+        return bool(count >= before)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(asked, range(12)))
+    assert ask(log, COUNT, path=path).rows == [(14,)]
+
+
+def test_who_only_reads_does_not_wait_for_who_writes(log: SqliteLog, path: Path) -> None:
+    """Nor does anybody who appends."""
+    with locked(beside(path)):
+        begin_all(log, ["c"])
+        assert ask(log, COUNT, path=path).rows == [(3,)]
+
+
+def test_who_would_write_too_waits(log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And then reads what was written meanwhile."""
+    put(log, refund("c"))
+    runs = built(monkeypatch)
+    with ThreadPoolExecutor(1) as threads:
+        with locked(beside(path)):
+            waiting = threads.submit(ask, log, COUNT, path=path)
+            threading.Event().wait(0.2)
+            assert not waiting.done()
+        assert waiting.result().rows == [(3,)]
+    assert runs == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("where", "times"),
+    [
+        pytest.param("rendered", 1, id="before the first run"),
+        pytest.param("rendered", 15, id="in the middle"),
+        pytest.param("rendered", 40, id="at the last run"),
+        pytest.param("append", 9, id="inside a transaction"),
+        pytest.param("create", 1, id="before there are tables"),
+        pytest.param("_finish", 1, id="when all rows are there"),
+        pytest.param("_join", 1, id="before segments are joined"),
+    ],
+)
+def test_a_process_that_is_killed_while_it_writes(where: str, times: int, path: Path) -> None:
+    """Whatever is left of its files, the next answer is right, and goes on with what is there."""
+    log = SqliteLog(path)
+    for number in range(40):
+        put(log, refund(f"run-{number}"))
+    assert run(KILLED, path, where, times).returncode == -signal.SIGKILL
+    assert ask(log, TELL_ALL, path=path).rows == [(40, 1000, 1000, 1000)]
+    assert len(segments(beside(path))) == 1
+    log.close()
+
+
+@pytest.mark.parametrize(
+    "code", [KILLED_BEHIND, KILLED.replace("sys.argv[2]", "'_copy'").replace("sys.argv[3]", "'1'")]
+)
+def test_a_process_that_is_killed_while_it_joins(code: str, log: SqliteLog, path: Path) -> None:
+    """Between two files, or with a third one half written."""
+    put(log, refund("c"))
+    assert run(code, path).returncode == -signal.SIGKILL
+    assert ask(log, TELL_ALL, path=path).rows == [(3, 51, 51, 51)]
+    put(log, refund("d"))
+    assert ask(log, TELL_ALL, path=path).rows == [(4, 76, 76, 76)]
+
+
+def test_what_was_written_before_a_kill_is_not_written_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each transaction stands for itself."""
+    log = SqliteLog(path)
+    for number in range(40):
+        put(log, refund(f"run-{number}"))
+    assert run(KILLED, path, "rendered", 30).returncode == -signal.SIGKILL
+    runs = built(monkeypatch)
+    assert ask(log, TELL_ALL, path=path).rows == [(40, 1000, 1000, 1000)]
+    assert runs == [f"run-{number}" for number in range(28, 40)]
+    log.close()
+
+
+def test_a_query_that_is_wrong_costs_no_history(log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused, and what is kept stays."""
+    runs = built(monkeypatch)
+    with pytest.raises(BadInput):
+        ask(log, "SELECT nothing", path=path)
+    assert runs == []
