@@ -116,6 +116,14 @@ def decode_page(run_id: str, lines: Sequence[bytes], *, after: int) -> list[Reco
         return [decode(line, run_id=run_id, position=position) for position, line in enumerate(lines, start=after + 1)]
 
 
+def decode_joined(lines: bytes) -> list[Record]:
+    """Read lines with a line feed between them, all of which must be records of today's shape: the fastest way.
+
+    Raises: what is in ``UNREADABLE``; then the lines are to be read one by one.
+    """
+    return _decoder.decode_lines(lines)
+
+
 def is_canonical(record: Record, line: bytes) -> bool:
     """Whether ``line``, which was read as ``record``, is spelled as the codec spells.
 

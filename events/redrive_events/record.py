@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated
 
 import msgspec
@@ -38,6 +39,7 @@ def kind_of(event: Event) -> str:
     return str(event.__struct_config__.tag).partition(".")[0]
 
 
+@lru_cache
 def check_run_id(run_id: str) -> str:
     """``run_id`` itself, if a run may be called that.
 

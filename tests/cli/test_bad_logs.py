@@ -56,7 +56,7 @@ BAD = {
     "not a Redrive log": _empty,
     "not a Redrive log ": _text,
     "not a Redrive log  ": _database,
-    "format version 7, and this program reads up to 0": _newer,
+    "format version 7, and this program reads up to 1": _newer,
 }
 
 

@@ -18,7 +18,7 @@ from redrive_events.stores import sealing
 from redrive_events.stores import sqlite as store
 from refund_desk import agent
 from tests.cli.conftest import Redrive
-from tests.cli.test_verify import changed
+from tests.cli.test_verify import another_digest, changed
 
 RUN = "degraded"
 PLACE = 9
@@ -62,7 +62,7 @@ def problem(log: SqliteLog, request: pytest.FixtureRequest, monkeypatch: pytest.
     annotate(log, RUN, AnnotationMade(name="reward", value=1, source="judge"), at=records[-1].at)
     log.close()
     if request.param == "a broken link":
-        changed(f"UPDATE events SET digest = zeroblob(32) WHERE run = 3 AND position = {PLACE}")
+        changed(another_digest(PLACE, "run = 3"))
         # the next event cannot be linked to that digest either
     return str(problem)
 

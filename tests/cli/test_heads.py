@@ -63,12 +63,13 @@ GONE = {
     ),
     "a tail": (
         [
-            "DELETE FROM events WHERE run = 2 AND position > 4",
-            "DELETE FROM appends WHERE last_id > (2 << 32) + 4",
-            "UPDATE runs SET position = 4, digest = (SELECT digest FROM events WHERE id = (2 << 32) + 4) WHERE run = 2",
+            "DELETE FROM events WHERE run = 2 AND position > 3",
+            "DELETE FROM appends WHERE last_id > (2 << 32) + 3",
+            "UPDATE runs SET position = 3, digest = (SELECT substr(digests, -32) FROM events WHERE id = (2 << 32) + 3) "
+            "WHERE run = 2",
         ],
         "cut off",
-        5,
+        4,
     ),
 }
 

@@ -65,7 +65,7 @@ def test_what_cannot_be_read_is_counted_all_the_same(redrive: Redrive) -> None:
     shared("a")
     with closing(SqliteLog("redrive.db")) as log, log._connections.reading() as db:
         db.execute("DROP TRIGGER events_refuse_update")
-        db.execute("UPDATE events SET line = x'00', at_us = NULL")
+        db.execute("UPDATE events SET lines = x'00'")
     told = json.loads(redrive("stats", "--json").out)
     assert told["kinds"] == [{"kind": "(unreadable)", "events": 1, "line_bytes": 1, "kept_bytes": 1}]
     assert told["contents"]["references"] == 0

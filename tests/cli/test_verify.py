@@ -11,18 +11,27 @@ import pytest
 
 from tests.cli.conftest import Redrive
 
-FLIPPED = "substr(line, 1, 40) || x'7e' || substr(line, 42)"
+FLIPPED = "substr(lines, 1, 40) || x'7e' || substr(lines, 42)"
+
+
+def another_digest(place: int, of: str) -> str:
+    """A statement that takes away the digest of a record, the ``place``-th of its row."""
+    digests = f"substr(digests, 1, {32 * (place - 1)}) || zeroblob(32) || substr(digests, {32 * place + 1})"
+    return f"UPDATE events SET digests = CAST({digests} AS BLOB) WHERE {of}"
+
+
+# An imported run is one append, and its 25 records stand in one row.
 CHANGES = {
     "a byte": (
-        f"UPDATE events SET line = CAST({FLIPPED} AS BLOB) WHERE position = 11",
-        (11, "changed", "the bytes are not those that were written"),
+        f"UPDATE events SET lines = CAST({FLIPPED} AS BLOB)",
+        (1, "changed", "the bytes are not those that were written"),
     ),
-    "a digest": (
-        "UPDATE events SET digest = zeroblob(32) WHERE position = 7",
-        (7, "changed", "the bytes are not those that were written"),
+    "a digest": (another_digest(7, "run = 1"), (7, "changed", "the bytes are not those that were written")),
+    "a record less": (
+        "UPDATE events SET digests = substr(digests, 33)",
+        (1, "missing", "missing, position 2 stands here"),
     ),
-    "a record less": ("DELETE FROM events WHERE position = 5", (5, "missing", "missing, position 6 stands here")),
-    "a tail less": ("DELETE FROM events WHERE position > 20", (21, "cut off", "cut off, 25 records were written")),
+    "a row less": ("DELETE FROM events", (1, "cut off", "cut off, 25 records were written")),
     "another head": (
         "UPDATE runs SET digest = zeroblob(32)",
         (25, "changed", "the bytes are not those that were written"),
@@ -70,7 +79,7 @@ def test_damage_is_named_by_run_position_and_kind(
     position, kind, problem = damage
     said = redrive("verify")
     assert said.code == 1
-    assert said.out.splitlines()[0] == f"{incident}  position {position}  {kind}  {problem}"
+    assert " ".join(said.out.splitlines()[0].split()) == f"{incident} position {position} {kind} {problem}"
     data = json.loads(redrive("verify", "--json").out)
     assert data["damaged"][0] == {"run_id": incident, "position": position, "kind": kind, "problem": problem}
 
@@ -90,8 +99,8 @@ def test_what_nobody_began_is_extra(redrive: Redrive, incident: str) -> None:
     changed("DELETE FROM runs")
     said = redrive("verify")
     assert said.out.splitlines()[:2] == [
-        "the log  position 1  extra  extra, no run has the number 1",
-        "the log              order  in the order over all runs, offset 25 is of no run that was begun",
+        "the log  position 25  extra  extra, no run has the number 1",
+        "the log               order  in the order over all runs, offset 25 is of no run that was begun",
     ]
 
 
@@ -99,7 +108,7 @@ def test_events_behind_the_head_are_extra(redrive: Redrive, incident: str) -> No
     """The head of an earlier moment seals an earlier run; the next append would take a position that is taken."""
     changed(
         "UPDATE runs SET position = 20, (digest, at) = "
-        "(SELECT e.digest, runs.at FROM events e WHERE e.id = (runs.run << 32) + 20)",
+        "(SELECT substr(e.digests, 32 * 19 + 1, 32), runs.at FROM events e WHERE e.run = runs.run)",
     )
     assert f"{incident}  position 21  extra" in redrive("verify").out
 
@@ -123,6 +132,6 @@ def test_a_changed_recording_is_found(redrive: Redrive, incident: str, folder: P
 
 def test_only_the_named_runs_are_checked(redrive: Redrive, incident: str, refund: str) -> None:
     """Damage elsewhere is not theirs."""
-    changed("UPDATE events SET digest = zeroblob(32) WHERE run = (SELECT run FROM runs WHERE run_id = :id)", id=refund)
+    changed(another_digest(1, "run = (SELECT run FROM runs WHERE run_id = :id)"), id=refund)
     assert redrive("verify", incident).code == 0
     assert redrive("verify", incident, refund).code == 1

@@ -20,8 +20,8 @@ _KINDS: dict[type[apsw.Error], type[sqlite3.Error]] = {
 class Cursor:
     """What a statement gave: its rows, read to their end."""
 
-    def __init__(self, rows: list[tuple[Any, ...]], lastrowid: int) -> None:
-        self._rows, self.lastrowid = iter(rows), lastrowid
+    def __init__(self, rows: list[tuple[Any, ...]], lastrowid: int, rowcount: int) -> None:
+        self._rows, self.lastrowid, self.rowcount = iter(rows), lastrowid, rowcount
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self._rows
@@ -49,13 +49,13 @@ class Connection:
         """Run a statement to its end."""
         with _told():
             rows: list[tuple[Any, ...]] = self._db.execute(statement.replace(*self._misheard), values).fetchall()
-            return Cursor(rows, self._db.last_insert_rowid())
+            return Cursor(rows, self._db.last_insert_rowid(), self._db.changes())
 
     def executemany(self, statement: str, values: Iterable[Sequence[Any]]) -> Cursor:
         """Run a statement for each of ``values``."""
         with _told():
             self._db.executemany(statement, values)
-            return Cursor([], self._db.last_insert_rowid())
+            return Cursor([], self._db.last_insert_rowid(), self._db.changes())
 
     @property
     def in_transaction(self) -> bool:

@@ -184,7 +184,7 @@ def test_who_breaks_off_while_writing_for_others_leaves_them_in_line(log: Sqlite
 
         __slots__ = ()
 
-        def encode(self, *_: object) -> bytes:
+        def __conform__(self, _: object) -> None:
             raise KeyboardInterrupt
 
     with ThreadPoolExecutor(3) as pool, turn_taken(log):

@@ -1,22 +1,35 @@
-"""What a file keeps of a line: less than the line, and every byte of it again."""
+"""What a file keeps of lines: less than the lines, and every byte of them again."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redrive_events import Content, MessageReceived, Opaque, Part, Record, RunStarted, Terms, Text, encode
+from redrive_events import (
+    AnnotationMade,
+    Content,
+    MessageReceived,
+    Opaque,
+    Part,
+    Quarantined,
+    Record,
+    RunStarted,
+    Terms,
+    Text,
+    decode,
+    encode,
+)
 from redrive_events.stores.packing import (
+    LINES_MAX,
     PACKED_BYTES_MIN,
     SHARED_BYTES_MIN,
     SIZE_BYTES_MAX,
     Find,
     Keep,
-    Kept,
     deflated,
     inflated,
     packed,
@@ -25,6 +38,7 @@ from redrive_events.stores.packing import (
 from tests.records import record
 from tests.strategies import records
 
+REMARK = AnnotationMade(name="n", value=list(range(SHARED_BYTES_MIN)), source="s")
 # Words of no pattern, which no packing makes much shorter, and a text that is nothing but pattern.
 DENSE = "".join(chr(0x4E00 + n * n % 20_000) for n in range(SHARED_BYTES_MIN))
 THIN = '退款 🤖 \\ " \n' * SHARED_BYTES_MIN
@@ -65,29 +79,23 @@ def started(run_id: str, *parts: str) -> bytes:
     return encode(record(run_id, 1, event=event))
 
 
-def kept_of(line: bytes, keep: Keep, *, run_id: str = "run-1", position: int = 3) -> Kept:
-    """What is kept of one line."""
-    (kept,) = packed(run_id.encode(), position, [line], keep)
-    return kept
+def kept_of(keep: Keep, *lines: bytes) -> list[tuple[int, bytes]]:
+    """What is kept of lines, row by row."""
+    return list(packed(lines, keep))
 
 
-def back(kept: Kept, find: Find, *, run_id: str = "run-1", position: int = 3) -> bytes:
-    """The line of which this is kept."""
-    (line,) = unpacked(run_id, [(position, *kept)], find)
-    return line
+def back(rows: Sequence[tuple[int, bytes]], find: Find) -> list[bytes]:
+    """The lines of which this is kept."""
+    return [line for count, kept in rows for line in unpacked(count, kept, find)]
 
 
-@given(one=records, words=st.sampled_from(["", "x", THIN, DENSE]))
-def test_every_record_survives(one: Record, words: str) -> None:
-    """Short or long, at its place or at another, whether or not its content is taken."""
-    if words and isinstance(one.event, MessageReceived):
-        one = msgspec.structs.replace(one, event=msgspec.structs.replace(one.event, content=words))
-    line = encode(one)
-    for run_id, position in ((one.run_id, one.position), ("another", 7)):
+@given(some=st.lists(records, min_size=1, max_size=4), words=st.sampled_from(["", "x", THIN, DENSE]))
+def test_every_record_survives(some: list[Record], words: str) -> None:
+    """Short or long, alone or with others, whether or not its content is taken."""
+    lines = [*map(encode, some), said(words)]
+    for take in (True, False):
         shelf = Shelf()
-        for keep in (shelf.keep, nothing):
-            kept = kept_of(line, keep, run_id=run_id, position=position)
-            assert back(kept, shelf.find, run_id=run_id, position=position) == line
+        assert back(kept_of(shelf.keep if take else nothing, *lines), shelf.find) == lines
 
 
 LIKE_LINES = st.lists(
@@ -110,20 +118,21 @@ LIKE_LINES = st.lists(
 ).map(b"".join)
 
 
-@given(line=st.one_of(st.binary(max_size=200), LIKE_LINES))
-def test_every_other_line_survives(line: bytes) -> None:
-    """What no record is, too, however much it looks like one or like what is kept."""
+@given(lines=st.lists(st.one_of(st.binary(max_size=200), LIKE_LINES), max_size=4))
+def test_every_other_line_survives(lines: list[bytes]) -> None:
+    """What no record is, too, however much it looks like one, like two, or like what is kept."""
     shelf = Shelf()
-    assert back(kept_of(line, shelf.keep), shelf.find) == line
+    assert back(kept_of(shelf.keep, *lines), shelf.find) == lines
 
 
-def test_what_its_place_says_is_not_kept() -> None:
-    """The run's name, the position, the time as a text; what is left is JSON that people can read."""
-    line = encode(record("run-1", 3, left=1, after_s=0.5))
-    assert kept_of(line, nothing) == (
-        1_767_225_600_500_000,
-        b'{"cause":0,"event":{"actor":"user","content":"run-1 3","event":"message_received"},"left":1}',
-    )
+def test_lines_that_are_written_together_are_kept_together() -> None:
+    """A few as they are, which people can read; many as a frame, and never more than can be lost at once."""
+    few = [said(f"{n}", n) for n in range(3)]
+    assert kept_of(nothing, *few) == [(3, b"\n".join(few))]
+    many = [said(f"{n}", n) for n in range(2 * LINES_MAX + 1)]
+    rows = kept_of(nothing, *many)
+    assert [count for count, _ in rows] == [LINES_MAX, LINES_MAX, 1]
+    assert sum(len(kept) for _, kept in rows) < sum(map(len, many)) / 6
 
 
 def test_nothing_that_somebody_said_is_taken_for_a_reference() -> None:
@@ -131,41 +140,41 @@ def test_nothing_that_somebody_said_is_taken_for_a_reference() -> None:
     like, shelf = Opaque(data={"$blob": 1}), Shelf()
     event = RunStarted(goal=DENSE, agent="a", nonce="", contract=Terms(parameters={"x": {"$blob": 1}}), rules=1)
     for line in (said((like,)), said((like, Text(text=DENSE))), encode(record("run-1", 3, event=event))):
-        assert back(kept_of(line, shelf.keep), shelf.find) == line
+        for lines in ([line], [said(DENSE), line], [line, said(DENSE)]):
+            assert back(kept_of(shelf.keep, *lines), shelf.find) == lines
 
 
 def test_long_content_is_kept_once() -> None:
     """Two runs and two kinds of events refer to the same."""
     shelf = Shelf()
-    first, second = (kept_of(said(DENSE, n), shelf.keep, position=n) for n in (1, 2))
-    third = kept_of(said((Text(text=DENSE),)), shelf.keep)
+    rows = [*kept_of(shelf.keep, said(DENSE, 1), said(DENSE, 2)), *kept_of(shelf.keep, said((Text(text=DENSE),)))]
     assert [content.count(DENSE.encode()) for content in shelf.contents] == [1, 1]
     assert shelf.contents[0] == f'"{DENSE}"'.encode()
-    assert max(len(kept[1]) for kept in (first, second, third)) < 100
+    assert max(len(kept) / count for count, kept in rows) < 200
 
 
 def test_the_parts_of_an_agent_are_kept_each_for_itself() -> None:
     """A thousand runs with one prompt, and in each another lesson."""
     shelf = Shelf()
-    lines = {f"run-{n}": started(f"run-{n}", THIN, f"{n} {DENSE}", "short") for n in range(3)}
-    kept = {run_id: kept_of(line, shelf.keep, run_id=run_id, position=1) for run_id, line in lines.items()}
+    lines = [started(f"run-{n}", THIN, f"{n} {DENSE}", "short") for n in range(3)]
+    rows = [kept_of(shelf.keep, line) for line in lines]
     assert len(shelf.contents) == 1 + 3
-    assert all(back(kept[name], shelf.find, run_id=name, position=1) == line for name, line in lines.items())
-    assert max(len(one[1]) for one in kept.values()) < PACKED_BYTES_MIN
+    assert [back(row, shelf.find) for row in rows] == [[line] for line in lines]
+    assert max(len(kept) for ((_, kept),) in rows) < PACKED_BYTES_MIN
 
 
 def test_content_that_is_not_taken_is_packed_in_its_line() -> None:
     """Where the file has no room for it elsewhere, it is not lost."""
     line = said(THIN)
-    kept = kept_of(line, nothing)
-    assert len(kept[1]) < len(line) / 50
-    assert back(kept, Shelf().find) == line
+    ((count, kept),) = kept_of(nothing, line)
+    assert len(kept) < len(line) / 50
+    assert back([(count, kept)], Shelf().find) == [line]
 
 
 def test_a_line_that_is_no_json_keeps_its_content() -> None:
     """Where it ends nobody can tell."""
     shelf, line = Shelf(), said(DENSE).replace(b'"event":', b'"event"', 1)
-    assert back(kept_of(line, shelf.keep), shelf.find) == line
+    assert back(kept_of(shelf.keep, line), shelf.find) == [line]
     assert shelf.contents == []
 
 
@@ -185,24 +194,49 @@ CONTENT_LOST = {
 
 @pytest.mark.parametrize("case", CONTENT_LOST)
 def test_a_line_whose_content_is_lost_is_no_line(case: str) -> None:
-    """It is not what was written, and nothing fails on it but what decodes it or follows the chain."""
+    """It is not what was written, and nothing fails on it but what decodes it or follows the chain; others are well."""
     shelf = Shelf()
-    kept = kept_of(said(DENSE), shelf.keep)
+    rows = kept_of(shelf.keep, said("before"), said(DENSE), said("behind"))
     CONTENT_LOST[case](shelf)
-    assert back(kept, shelf.find) != said(DENSE)
+    before, lost, behind = back(rows, shelf.find)
+    assert (before, behind) == (said("before"), said("behind"))
+    assert lost != said(DENSE)
 
 
-@pytest.mark.parametrize("line", [said("short"), said(THIN), said(DENSE), started("run-1", THIN)])
+def test_where_content_is_lost_there_is_no_json() -> None:
+    """In whatever field it stood: no reader takes it for an event that says something else."""
+    shelf = Shelf()
+    rows = kept_of(shelf.keep, said(DENSE), started("run-1", THIN), encode(record("run-1", 5, event=REMARK)))
+    assert len(shelf.contents) == 3
+    shelf.contents.clear()
+    assert [type(decode(line).event) for line in back(rows, shelf.find)] == [Quarantined] * 3
+
+
+@pytest.mark.parametrize(
+    "lines", [[said("short")], [said("a"), said("b")], [said(THIN)], [said("a"), said(DENSE)], [started("run-1", THIN)]]
+)
 @pytest.mark.parametrize("take", [True, False])
-def test_a_damaged_line_is_never_an_error_of_its_own(line: bytes, take: bool) -> None:
+def test_a_damaged_line_is_never_an_error_of_its_own(lines: list[bytes], take: bool) -> None:
     """Every byte of what is kept, each changed, and every place at which it may be cut off."""
     shelf = Shelf()
-    at_us, rest = kept_of(line, shelf.keep if take else nothing)
-    for at in range(0, len(rest), 1 + len(rest) // 500):
-        for broken in (rest[:at], rest[:at] + bytes([rest[at] ^ 0x15]) + rest[at + 1 :]):
-            assert isinstance(back((at_us, broken), shelf.find), bytes)
-    for time in (None, 2**62, -(2**62)):
-        assert back((time, rest), shelf.find) == rest
+    ((count, kept),) = kept_of(shelf.keep if take else nothing, *lines)
+    for at in range(0, len(kept), 1 + len(kept) // 500):
+        for broken in (kept[:at], kept[:at] + bytes([kept[at] ^ 0x15]) + kept[at + 1 :]):
+            assert len(unpacked(count, broken, shelf.find)) == count
+
+
+def test_a_line_that_falls_in_two_leaves_those_before_it_at_their_places() -> None:
+    """And one that two have become, too: the chain names the first that is not what was written."""
+    lines = [said("a"), said("b"), said("c")]
+    ((_, kept),) = kept_of(nothing, *lines)
+    torn = kept.replace(b'"content":"b"', b'"content"\n"b"')
+    assert [line == written for line, written in zip(unpacked(3, torn, Shelf().find), lines, strict=True)] == [
+        True,
+        False,
+        False,
+    ]
+    joined = b" ".join(kept.rsplit(b"\n", 1))
+    assert unpacked(3, joined, Shelf().find) == [lines[0], lines[1] + b" " + lines[2], b""]
 
 
 def test_a_frame_that_claims_more_than_there_can_be_takes_no_memory() -> None:

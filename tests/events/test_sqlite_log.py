@@ -199,7 +199,7 @@ print(log.head("run").position)
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE events SET line = x'00'",
+        "UPDATE events SET lines = x'00'",
         "UPDATE events SET id = id + 100 WHERE position = 5",
         "DELETE FROM events WHERE position = 5",
         "UPDATE appends SET last_id = 1",
@@ -216,12 +216,12 @@ def test_sqlite_itself_refuses_to_change_what_was_written(path: Path, log: Sqlit
     assert len(list(checked("run", log.lines("run"), head=log.head("run")))) == 5
 
 
-@pytest.mark.usefixtures("log")
-def test_people_can_read_the_tables(path: Path) -> None:
-    """An event's run and position are columns, and its line is JSON."""
-    query = "SELECT run_id, events.position, line ->> '$.event.event' FROM events JOIN runs USING (run) LIMIT 1"
+def test_people_can_read_the_tables(path: Path, log: SqliteLog) -> None:
+    """A row's run and last position are columns, and what was written alone is JSON."""
+    log.append("alone", append("alone", 1), expected=0)
+    query = "SELECT run_id, events.position, lines ->> '$.event.event' FROM events JOIN runs USING (run) ORDER BY id"
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute(query).fetchall() == [("run", 1, "message_received")]
+        assert db.execute(query + " DESC LIMIT 1").fetchall() == [("alone", 1, "message_received")]
 
 
 @pytest.mark.usefixtures("log")
@@ -239,19 +239,34 @@ def test_the_tables_are_those_of_the_format_document(path: Path) -> None:
     with closing(sqlite3.connect(path)) as made, closing(sqlite3.connect(":memory:")) as documented:
         documented.executescript(told)
         assert columns(made) == columns(documented)
-        assert len(columns(made)) == 20
+        assert len(columns(made)) == 19
 
 
 CHANGES = {
     "another byte": (
-        "UPDATE events SET line = cast(replace(line, 'user', 'uses') AS BLOB) WHERE position = 4",
-        4,
+        "UPDATE events SET lines = cast(replace(lines, 'run 5', 'run 6') AS BLOB) WHERE position = 5",
+        5,
         "bytes",
     ),
-    "text for bytes": ("UPDATE events SET line = replace(line, 'user', 'uses') WHERE position = 4", 4, "bytes"),
-    "another digest": ("UPDATE events SET digest = zeroblob(32) WHERE position = 2", 2, "bytes"),
-    "two changed places": ("UPDATE events SET line = (SELECT line FROM events WHERE position = 1)", 2, "bytes"),
-    "a line taken out": ("DELETE FROM events WHERE position = 3", 3, "missing, position 4 stands here"),
+    "text for bytes": ("UPDATE events SET lines = replace(lines, 'run 4', 'run 6') WHERE position = 5", 4, "bytes"),
+    "another digest": (
+        "UPDATE events SET digests = substr(digests, 1, 32) || zeroblob(32) || substr(digests, 65) WHERE position = 3",
+        2,
+        "bytes",
+    ),
+    "a digest less": (
+        "UPDATE events SET digests = substr(digests, 1, 64) WHERE position = 3",
+        1,
+        "missing, position 2 stands here",
+    ),
+    "more than a digest": ("UPDATE events SET digests = digests || x'00' WHERE position = 5", 5, "bytes"),
+    "no digests": ("UPDATE events SET digests = x'' WHERE position = 3", 1, "missing, position 3 stands here"),
+    "two changed places": (
+        "UPDATE events SET lines = (SELECT lines FROM events WHERE position = 3)",
+        4,
+        "out of place, run run position 1 stands here",
+    ),
+    "a row taken out": ("DELETE FROM events WHERE position = 3", 1, "missing, position 4 stands here"),
     "the tail cut off": ("DELETE FROM events WHERE position > 3", 4, "cut off, 5 records were written"),
     "all taken out": ("DELETE FROM events", 1, "cut off, 5 records were written"),
     "another head": ("UPDATE runs SET digest = zeroblob(32)", 5, "bytes"),
@@ -271,12 +286,12 @@ def test_what_was_changed_is_found_with_its_run_and_position(path: Path, log: Sq
 def test_a_line_that_is_no_event_is_quarantined_at_its_place(path: Path, log: SqliteLog) -> None:
     """Those around it are read; its bytes are still there to be looked at."""
     before = list(log.read("run"))
-    tampered(path, "UPDATE events SET line = x'7b7d', at_us = NULL WHERE position = 2")
+    tampered(path, """UPDATE events SET lines = replace(lines, '"run 2"', '2') WHERE position = 3""")
     first, second, *others = log.read("run")
     assert [first, *others] == [before[0], *before[2:]]
     assert (second.run_id, second.position) == ("run", 2)
     assert isinstance(second.event, Quarantined)
-    assert second.event.line == next(log.lines("run", after=1)).line == b"{}"
+    assert second.event.line == next(log.lines("run", after=1)).line == encode(before[1]).replace(b'"run 2"', b"2")
     assert [one for _, one in log.read_all()] == [first, second, *others]
 
 
@@ -381,8 +396,17 @@ def test_a_closed_log_says_so(log: SqliteLog) -> None:
 @pytest.mark.usefixtures("log")
 def test_a_log_from_later_is_not_read(path: Path) -> None:
     """Rather than misread it."""
-    tampered(path, "PRAGMA user_version = 1")
-    with pytest.raises(NewerFormat, match="format version 1, and this program reads up to 0") as caught:
+    tampered(path, "PRAGMA user_version = 2")
+    with pytest.raises(NewerFormat, match="format version 2, and this program reads up to 1") as caught:
+        SqliteLog(path)
+    assert caught.value.place == str(path)
+
+
+@pytest.mark.usefixtures("log")
+def test_a_log_from_before_is_not_read(path: Path) -> None:
+    """Its tables are others; who wrote it can take it along as recordings."""
+    tampered(path, "PRAGMA user_version = 0")
+    with pytest.raises(BadInput, match=r"format version 0, from before .*, and this program reads 1 alone") as caught:
         SqliteLog(path)
     assert caught.value.place == str(path)
 

@@ -108,12 +108,12 @@ def store(data: bytes) -> None:
         kept.append(content)
         return len(kept) - 1
 
-    lines = data.split(b"\n")
-    stored = [(position, *one) for position, one in enumerate(packed(b"run", 1, lines, keep), start=1)]
-    assert list(unpacked("run", stored, kept.__getitem__)) == lines
+    for lines in ([data], data.split(b"\n")):
+        rows = [unpacked(count, row, kept.__getitem__) for count, row in packed(lines, keep)]
+        assert [line for row in rows for line in row] == lines
     if not data.startswith(_ZSTD):  # as no JSON begins
         assert inflated(deflated(data)) == data
-    assert len(list(unpacked("run", [(1, 0, data), (2, None, data), (3, 1 << 62, data)], kept.__getitem__))) == 3
+    assert all(len(unpacked(count, data, kept.__getitem__)) == count for count in (1, 2, 64))
     with suppress(ValueError):
         inflated(data)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from sqlite3 import connect
@@ -31,7 +30,7 @@ _making = threading.Lock()
 
 
 class Connections:
-    """The connections to one log: one that writes, and others that are lent to a thread each.
+    """The connections to one log: one that writes, in ``writer``, and others that are lent to a thread each.
 
     Raises:
         BadInput: the file is not there but must be, or is not a Redrive log.
@@ -44,7 +43,7 @@ class Connections:
         self._wal = Path(os.path.realpath(path) + "-wal")
         self._process = os.getpid()
         self._idle: deque[sqlite3.Connection] = deque()
-        self._writer = Writer(path, self._wal, lambda: self._open(busy_s=0), busy_s=busy_s, durability=durability)
+        self.writer = Writer(path, self._wal, lambda: self._open(busy_s=0), busy_s=busy_s, durability=durability)
         self._closed = False
         with _making:
             if not must_exist:
@@ -77,11 +76,6 @@ class Connections:
                 if self._closed:
                     self.close()
 
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do ``work`` in a transaction, see `Writer.write`."""
-        self.check()
-        return self._writer.write(work)
-
     def check(self) -> None:
         """Go on only if this may still be used.
 
@@ -97,7 +91,7 @@ class Connections:
         """Close all connections; one that is in use is closed when it comes back."""
         self._closed = True
         if os.getpid() == self._process:
-            self._writer.close()
+            self.writer.close()
             with suppress(IndexError):
                 while True:
                     self._idle.pop().close()
@@ -148,8 +142,8 @@ class Connections:
             if not blank(db):
                 return
             # It stands in the file's header: it cannot be set inside a transaction, and SQLite does not wait its turn.
-            insist(lambda: db.execute("PRAGMA journal_mode = WAL"), until=time.monotonic() + self._busy_s)
-        self.write(_make_tables)
+            insist(db, "PRAGMA journal_mode = WAL", busy_s=self._busy_s)
+        self.writer.write(_make_tables)
 
     def _recognise(self) -> None:
         with self.reading() as db:
@@ -159,6 +153,9 @@ class Connections:
         if version > FORMAT_VERSION:
             problem = f"format version {version}, and this program reads up to {FORMAT_VERSION}"
             raise NewerFormat(problem, place=str(self._path))
+        if version < FORMAT_VERSION:
+            problem = f"format version {version}, from before 0.1.0, and this program reads {FORMAT_VERSION} alone"
+            raise BadInput(f"{problem}; the program that wrote it can export it", place=str(self._path))
 
 
 def _make_tables(db: sqlite3.Connection) -> None:

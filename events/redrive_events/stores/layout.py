@@ -5,11 +5,12 @@ from __future__ import annotations
 import sqlite3
 
 APPLICATION = 0x52647276  # "Rdrv"
-FORMAT_VERSION = 0
+FORMAT_VERSION = 1
 
-# An event's id is its run and its position in one number: a run's events lie side by side, and are unique by that.
+# A row of `events` holds records of one append that follow each other. Its id is their run and the last one's position
+# in one number: a run's rows lie side by side, and are unique by that. `lines` is what `packing` keeps of them.
 # `appends` is the one order over all runs: an offset counts events, and a row is the offset and the id of the last
-# of `count` events of one run that were written together. `line` is what `packing` keeps of it.
+# of `count` events of one run that were written together.
 SCHEMA = (
     """CREATE TABLE runs (
         run INTEGER PRIMARY KEY,
@@ -20,9 +21,8 @@ SCHEMA = (
     )""",
     """CREATE TABLE events (
         id INTEGER PRIMARY KEY,
-        digest BLOB NOT NULL,
-        at_us INTEGER,
-        line BLOB NOT NULL,
+        digests BLOB NOT NULL,
+        lines BLOB NOT NULL,
         run INTEGER AS (id >> 32) VIRTUAL,
         position INTEGER AS (id & 0xFFFFFFFF) VIRTUAL
     )""",

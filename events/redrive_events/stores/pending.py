@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
+from typing import TypeAlias
 
 from redrive_events.log import Batch
 from redrive_events.stores.contents import Contents
-from redrive_events.stores.packing import packed, unpacked
+from redrive_events.stores.packing import packed
+from redrive_events.stores.reading import ROWS, lines_of
 from redrive_events.stores.sealing import UNBEGUN, Sealed, Tip, sealed
 
-COLUMNS = 4
-# Most of the time of a row is the statement's own, so many rows share one.
-ROWS = 64
-MANY = ROWS * COLUMNS
+# How many rows are gathered before they are written, and how many runs are remembered.
+GATHERED_MAX = 64
+KNOWN_MAX = 1_024
 
-BEHIND = """
-    FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
-    WHERE run_id = ? ORDER BY id LIMIT ?"""
-RECORDS = "SELECT id & 0xFFFFFFFF, at_us, CAST(line AS BLOB)" + BEHIND
+# The numbers and ends of runs as they were when they were last seen: a guess, which is held against the head of the run
+# in the statement that lets it grow.
+Known: TypeAlias = dict[str, tuple[int, Tip]]
 
-_LAST = "SELECT (SELECT ifnull(max(last_offset), 0) FROM appends), (SELECT ifnull(max(run), 0) FROM runs)"
 _TIP = "SELECT run, position, digest, at FROM runs WHERE run_id = ?"
-_INSERT = "INSERT INTO events (id, digest, at_us, line) VALUES (?, ?, ?, ?)"
-_INSERT_ROWS = _INSERT + ", (?, ?, ?, ?)" * (ROWS - 1)
-_GROW = """
-    INSERT INTO runs (run, run_id, position, digest, at) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (run) DO UPDATE SET position = excluded.position, digest = excluded.digest, at = excluded.at"""
+_BEGIN = "INSERT INTO runs (run_id, position, digest, at) VALUES (?, ?, ?, ?)"
+_GROW = "UPDATE runs SET position = ?, digest = ?, at = ? WHERE run = ? AND position = ? AND digest = ?"
+_EVENTS = "INSERT INTO events (id, digests, lines) VALUES (?, ?, ?)"
+_ORDER = """
+    INSERT INTO appends (last_offset, last_id, count)
+    VALUES (ifnull((SELECT max(last_offset) FROM appends), 0) + ?2, ?1, ?2)"""
 
 
 class Pending:
-    """The batches of one transaction on ``db``.
+    """The batches of one transaction on ``db``; what is ``known`` of runs outlives it.
 
     A batch that is refused leaves nothing behind, so that those beside it can still be written.
     """
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, known: Known) -> None:
         self.db = db
-        self._tips: dict[str, tuple[int, Tip]] = {}
-        self._grown: set[str] = set()
-        self._values: list[int | bytearray | None] = []
-        self._appends: list[tuple[int, int, int]] = []
+        self._known = known
+        self._rows: list[tuple[int, bytearray, bytearray]] = []
+        self._appends: list[tuple[int, int]] = []
         self._contents = Contents(db)
-        self._offset, self._runs = db.execute(_LAST).fetchone()
 
     def put(self, batch: Batch, lines: list[bytes]) -> None:
         """Seal the batch behind all that was put before.
@@ -51,58 +48,56 @@ class Pending:
             StaleAppend: the run is not where the batch expects it, or other records stand there.
             ValueError: the time falls.
         """
-        run_id = batch.run_id
-        run, tip = self._tips.get(run_id) or self._found(run_id)
-        new = sealed(batch, lines, tip, self._stored)
-        if not new.lines:
-            return
-        self._runs = max(self._runs, run)
-        self._tips[run_id] = run, new.tip
-        self._grown.add(run_id)
-        self._gather(run << 32, run_id.encode(), new)
-        self._write_events()
+        believed = self._known.get(batch.run_id)
+        if believed is None or believed[1].position != batch.expected or not self._put(batch, lines, *believed):
+            self._put(batch, lines, *self._found(batch.run_id))
 
     def flush(self) -> None:
-        """Write what is left, and the heads of all runs that have grown."""
-        self._write_events()
-        values = self._values
-        self.db.executemany(_INSERT, [values[row : row + COLUMNS] for row in range(0, len(values), COLUMNS)])
-        values.clear()
-        self._write_appends()
-        self.db.executemany(_GROW, [(self._tips[run_id][0], run_id, *self._tips[run_id][1]) for run_id in self._grown])
-        self._grown.clear()
+        """Write what is left."""
+        self.db.executemany(_EVENTS, self._rows)
+        self.db.executemany(_ORDER, self._appends)
+        self._rows.clear()
+        self._appends.clear()
 
     def _found(self, run_id: str) -> tuple[int, Tip]:
-        """The run's number and end; one that nobody began gets its number when it has something to keep."""
-        row: tuple[Any, ...] | None = self.db.execute(_TIP, (run_id,)).fetchone()
-        return (self._runs + 1, UNBEGUN) if row is None else (row[0], Tip(*row[1:]))
+        """The run's number and end; one that nobody began has none."""
+        row = self.db.execute(_TIP, (run_id,)).fetchone()
+        return (0, UNBEGUN) if row is None else (row[0], Tip(*row[1:]))
 
-    def _gather(self, base: int, run_id: bytes, new: Sealed) -> None:
+    def _put(self, batch: Batch, lines: list[bytes], run: int, tip: Tip) -> bool:
+        """Seal the batch behind ``tip``; False if that is not the run's end any more, and nothing was done."""
+        new = sealed(batch, lines, tip, self._stored)
+        if not new.lines:
+            return True
+        position, digest, at = new.tip
+        if run:
+            grown = (position, bytearray(digest), at, run, tip.position, bytearray(tip.digest))
+            if not self.db.execute(_GROW, grown).rowcount:
+                return False
+        else:
+            run = self.db.execute(_BEGIN, (batch.run_id, *new.tip)).lastrowid or 0
+        if len(self._known) >= KNOWN_MAX:
+            self._known.clear()
+        self._known[batch.run_id] = run, new.tip
+        self._gather(run << 32, new)
+        return True
+
+    def _gather(self, base: int, new: Sealed) -> None:
         """The one place where lines become what is stored of them."""
-        last, count = base + new.tip.position, len(new.lines)
-        rows = zip(new.digests, packed(run_id, new.first, new.lines, self._contents.keep), strict=True)
-        for id_, (digest, (at_us, kept)) in enumerate(rows, start=base + new.first):
+        last, count, at = base + new.tip.position, len(new.lines), 0
+        for many, kept in packed(new.lines, self._contents.keep):
+            digests = b"".join(new.digests[at : at + many])
+            at += many
             # How bytes are meant Python asks around, which takes as long as writing them; not so for a bytearray.
-            self._values += (id_, bytearray(digest), at_us, bytearray(kept))
-        self._offset += count
-        if self._appends and self._appends[-1][1] == last - count:
-            count += self._appends.pop()[2]
-        self._appends.append((self._offset, last, count))
-
-    def _write_events(self) -> None:
-        """The rows that fill a statement; the others wait for more."""
-        values, whole = self._values, len(self._values) // MANY * MANY
-        for first in range(0, whole, MANY):
-            self.db.execute(_INSERT_ROWS, values[first : first + MANY])
-        del values[:whole]
-        if len(self._appends) >= ROWS:
-            self._write_appends()
-
-    def _write_appends(self) -> None:
-        self.db.executemany("INSERT INTO appends VALUES (?, ?, ?)", self._appends)
-        self._appends.clear()
+            self._rows.append((last - count + at, bytearray(digests), bytearray(kept)))
+        if self._appends and self._appends[-1][0] == last - count:
+            count += self._appends.pop()[1]
+        self._appends.append((last, count))
+        if len(self._rows) >= GATHERED_MAX:
+            self.flush()
 
     def _stored(self, run_id: str, after: int, count: int) -> list[bytes]:
         self.flush()
-        rows = self.db.execute(RECORDS, (after, run_id, count)).fetchall()
-        return list(unpacked(run_id, rows, self._contents.find))
+        rows = self.db.execute(ROWS, (after, run_id, count)).fetchall()
+        lines = [one for row in rows for one in lines_of(row, self._contents.find) if one.position > after]
+        return [one.line for one in lines[:count]]

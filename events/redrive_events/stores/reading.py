@@ -1,52 +1,54 @@
-"""What is kept of lines to records, without putting a line together where nothing is out of the ordinary."""
+"""Rows to records and lines: all that a row holds at once, and line by line only where something is out of order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TypeAlias
 
-import msgspec
-
-from redrive_events.codec import UNREADABLE, decode
-from redrive_events.kinds import Event
+from redrive_events.chain import START
+from redrive_events.codec import UNREADABLE, decode, decode_joined
+from redrive_events.log import StoredLine
 from redrive_events.record import Record
-from redrive_events.stores.packing import DAMAGED, OPEN, Find, spelled, unpacked
+from redrive_events.stores.packing import DAMAGED, Find, spelled, unpacked
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
+# A row: the position of its last record, the digests of all of them, and what is kept of their lines.
+Row: TypeAlias = tuple[int, bytes, bytes]
+
+COLUMNS = "events.position, CAST(digests AS BLOB), CAST(lines AS BLOB)"
+# The rows of a run from the one that holds what stands behind a position.
+ROWS = f"""
+    SELECT {COLUMNS}
+    FROM runs CROSS JOIN events ON id > (runs.run << 32) + ? AND id < (runs.run + 1) << 32
+    WHERE run_id = ? ORDER BY id LIMIT ?"""
+# How many rows are read at once.
+ROWS_MAX = 64
+
+DIGEST_BYTES = len(START)
 
 
-class _Rest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What a line says beside its place, as a `Record` has it."""
-
-    cause: Annotated[int, msgspec.Meta(ge=0)]
-    event: Event
-    left: Annotated[int, msgspec.Meta(ge=0)]
-
-
-_read = msgspec.json.Decoder(_Rest).decode
-
-
-def records_of(run_id: str, kept: Sequence[tuple[int, int | None, bytes]], find: Find) -> list[Record]:
-    """The records of a run of which this is kept, each given with its position; what cannot be read is quarantined."""
+def records_of(run_id: str, row: Row, find: Find) -> list[Record]:
+    """The records of a row; what cannot be read is quarantined."""
+    last, digests, kept = row
+    count = _count(digests)
     try:
-        return _plain(run_id, kept, find)
+        records = decode_joined(spelled(kept, find))
+        if len(records) == count:
+            return records
     except (*UNREADABLE, *DAMAGED):
-        lines = zip(kept, unpacked(run_id, kept, find), strict=True)
-        return [decode(line, run_id=run_id, position=position) for (position, *_), line in lines]
+        pass
+    lines = enumerate(unpacked(count, kept, find), start=last - count + 1)
+    return [decode(line, run_id=run_id, position=position) for position, line in lines]
 
 
-def _plain(run_id: str, kept: Sequence[tuple[int, int | None, bytes]], find: Find) -> list[Record]:
-    records, last_us, at = list[Record](), None, _EPOCH
-    for position, at_us, rest in kept:
-        if at_us is None:
-            records.append(decode(rest, run_id=run_id, position=position))
-            continue
-        if at_us != last_us:
-            at, last_us = _EPOCH + at_us * _MICROSECOND, at_us
-        told = _read(rest if rest[0] == OPEN else spelled(rest, find))
-        records.append(
-            Record(run_id=run_id, position=position, at=at, cause=told.cause, left=told.left, event=told.event)
-        )
-    return records
+def lines_of(row: Row, find: Find) -> Iterator[StoredLine]:
+    """The lines of a row, with their digests; the last one's is as long as it is found."""
+    last, digests, kept = row
+    count = _count(digests)
+    for number, line in enumerate(unpacked(count, kept, find)):
+        digest = digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES if number < count - 1 else None]
+        yield StoredLine(last - count + 1 + number, digest, line)
+
+
+def _count(digests: bytes) -> int:
+    """How many records a row holds; none holds none."""
+    return len(digests) // DIGEST_BYTES or 1

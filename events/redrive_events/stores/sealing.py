@@ -70,10 +70,12 @@ def sealed(batch: Batch, lines: list[bytes], tip: Tip, stored: Stored) -> Sealed
     first = tip.position + 1
     if not lines:
         return Sealed(first, (), (), tip)
-    if time_of(lines[0]) < tip.at:
+    at = time_of(lines[0])
+    if at < tip.at:
         raise ValueError(f"position {first}: the time falls")
     digests = list(accumulate(lines, link, initial=tip.digest))
-    return Sealed(first, digests[1:], lines, Tip(tip.position + len(lines), digests[-1], time_of(lines[-1])))
+    last = Tip(tip.position + len(lines), digests[-1], at if len(lines) == 1 else time_of(lines[-1]))
+    return Sealed(first, digests[1:], lines, last)
 
 
 def granted(run_id: str, worker: str, held: Lease | None, *, ttl_s: float) -> Lease:

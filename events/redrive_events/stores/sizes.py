@@ -12,10 +12,11 @@ import msgspec
 from redrive_events.codec import UNREADABLE
 from redrive_events.stores.contents import CONTENT, content_of
 from redrive_events.stores.layout import number
-from redrive_events.stores.packing import inflated, unpacked
+from redrive_events.stores.packing import inflated
+from redrive_events.stores.reading import COLUMNS, lines_of
 
 UNREAD = "(unreadable)"
-_EVENTS = "SELECT run_id, id & 0xFFFFFFFF, at_us, CAST(line AS BLOB) FROM events JOIN runs ON runs.run = id >> 32"
+_EVENTS = f"SELECT {COLUMNS} FROM events"
 # Indexes, which SQLite makes by itself, are told with the table that they are for.
 _TABLES = """
     SELECT CASE type WHEN 'index' THEN 'index of ' ELSE '' END || ifnull(tbl_name, 'schema') AS what, sum(pgsize)
@@ -23,7 +24,7 @@ _TABLES = """
 
 
 class KindSize(NamedTuple):
-    """The events of one kind: what their canonical lines come to, and what is kept of them in their rows."""
+    """The events of one kind: what their canonical lines come to, and their share of what is kept in their rows."""
 
     kind: str
     events: int = 0
@@ -91,11 +92,15 @@ def _lines(db: sqlite3.Connection, contents: ContentSize) -> tuple[tuple[KindSiz
         references, referred_bytes = references + 1, referred_bytes + len(content)
         return content
 
-    for run_id, *kept in db.execute(_EVENTS):
-        (line,) = unpacked(run_id, [kept], find)
-        kind = _kind_of(line)
-        _, events, line_bytes, kept_bytes = kinds.get(kind) or KindSize(kind)
-        kinds[kind] = KindSize(kind, events + 1, line_bytes + len(line), kept_bytes + len(kept[-1]))
+    for row in db.execute(_EVENTS):
+        lines = [stored.line for stored in lines_of(row, find)]
+        left, kept = sum(map(len, lines)), len(row[-1])
+        for line in lines:
+            share = kept * len(line) // max(left, 1)
+            left, kept = left - len(line), kept - share
+            kind = _kind_of(line)
+            _, events, line_bytes, kept_bytes = kinds.get(kind) or KindSize(kind)
+            kinds[kind] = KindSize(kind, events + 1, line_bytes + len(line), kept_bytes + share)
     told = tuple(sorted(kinds.values(), key=lambda one: (-one.line_bytes, one.kind)))
     return told, contents._replace(references=references, referred_bytes=referred_bytes)
 

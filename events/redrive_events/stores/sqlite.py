@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from redrive_events.codec import time_of
 from redrive_events.errors import LogUnusable
@@ -16,9 +17,8 @@ from redrive_events.stores.committing import Committer
 from redrive_events.stores.connections import Connections
 from redrive_events.stores.contents import CONTENT, content_of
 from redrive_events.stores.durability import Durability
-from redrive_events.stores.packing import unpacked
-from redrive_events.stores.pending import BEHIND, RECORDS, Pending
-from redrive_events.stores.reading import records_of
+from redrive_events.stores.pending import Pending
+from redrive_events.stores.reading import COLUMNS, ROWS, ROWS_MAX, Row, lines_of, records_of
 from redrive_events.stores.sealing import PAGE, UNBEGUN, granted, spelled, standing
 from redrive_events.stores.sizes import Sizes, sizes
 from redrive_events.stores.soundness import flaws
@@ -30,14 +30,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD = "SELECT position, digest FROM runs WHERE run_id = ?"
 _LEASE = "SELECT worker, until_us FROM leases WHERE run_id = ?"
 _RUNS = "SELECT run, run_id, position, digest FROM runs WHERE run > ? ORDER BY run LIMIT ?"
-_LINES = "SELECT id & 0xFFFFFFFF, events.digest, at_us, CAST(line AS BLOB)" + BEHIND
 _ENDS = "SELECT run, run_id, position, at FROM runs WHERE run > ? ORDER BY run LIMIT ?"
 _ORDER = """
     SELECT last_offset, run_id, last_id & 0xFFFFFFFF, min(count, last_offset - ?)
     FROM appends CROSS JOIN runs ON run = last_id >> 32
     WHERE last_offset > ? ORDER BY last_offset LIMIT ?"""
-_ALL = """
-    SELECT last_offset - last_id + id AS offset, run_id, events.position, at_us, CAST(line AS BLOB)
+_ALL = f"""
+    SELECT last_offset - last_id + id AS offset, run_id, {COLUMNS}
     FROM appends CROSS JOIN events ON id > last_id - min(count, last_offset - ?) AND id <= last_id
     CROSS JOIN runs ON runs.run = id >> 32
     WHERE last_offset > ? ORDER BY last_offset, id LIMIT ?"""
@@ -86,30 +85,27 @@ class SqliteLog:
 
     def read(self, run_id: str, *, after: int = 0) -> Iterator[Record]:
         """Records of the run in order, see `EventLog.read`."""
-        after = max(after, 0)
-        while rows := self._rows(RECORDS, min(after, POSITION_MAX), run_id, PAGE):
-            yield from records_of(run_id, rows, self._content)
-            after = rows[-1][0]
-            if len(rows) < PAGE:
-                return
+        for row in self._kept(run_id, after):
+            records = records_of(run_id, row, self._content)
+            yield from records[max(after - row[0] + len(records), 0) :]
 
     def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
         """The same records as stored bytes, see `EventLog.lines`."""
-        after, last = max(after, 0), -1
-        while last != after:
-            last = after
-            for stored in self._lines(run_id, after, PAGE):
-                yield stored
-                after = stored.position
+        for row in self._kept(run_id, after):
+            for stored in lines_of(row, self._content):
+                if stored.position > after:
+                    yield stored
 
     def read_all(self, *, after: int = 0) -> Iterator[tuple[int, Record]]:
         """All records of all runs, see `EventLog.read_all`."""
         after = max(after, 0)
-        while page := self._rows(_ALL, after, after, PAGE):
-            for offset, run_id, *kept in page:
-                (record,) = records_of(run_id, [tuple(kept)], self._content)
-                yield offset, record
-            after = page[-1][0]
+        while page := self._rows(_ALL, after, after, ROWS_MAX):
+            for last, run_id, *row in page:
+                records = records_of(run_id, cast("Row", row), self._content)
+                for offset, record in enumerate(records, start=last - len(records) + 1):
+                    if offset > after:
+                        yield offset, record
+                after = max(after, last)
 
     def order(self, *, after: int = 0) -> Iterator[Span]:
         """The order without the records, see `EventLog.order`."""
@@ -141,7 +137,7 @@ class SqliteLog:
         after = 0
         while page := self._rows(_ENDS, after, PAGE):
             for _, run_id, position, at in page:
-                for stored in self._lines(run_id, position - 1, 1):
+                for stored in islice(self.lines(run_id, after=position - 1), 1):
                     if time_of(stored.line) != at:
                         yield Damage(run_id, position, "changed", "the head has another time than its record")
             after = page[-1][0]
@@ -176,12 +172,14 @@ class SqliteLog:
         """Let go of the file; a thread that is reading or writing finishes first."""
         self._connections.close()
 
-    def _lines(self, run_id: str, after: int, count: int) -> Iterator[StoredLine]:
-        """A page of them, each unpacked when its turn comes: long content is no more in memory than one line of it."""
-        rows = self._rows(_LINES, min(after, POSITION_MAX), run_id, count)
-        kept = ((position, at_us, rest) for position, _, at_us, rest in rows)
-        for (position, digest, *_), line in zip(rows, unpacked(run_id, kept, self._content), strict=True):
-            yield StoredLine(position, digest, line)
+    def _kept(self, run_id: str, after: int) -> Iterator[Row]:
+        """Its rows from the one that holds what stands behind ``after``, a page at a time."""
+        after = min(max(after, 0), POSITION_MAX)
+        while page := cast("list[Row]", self._rows(ROWS, after, run_id, ROWS_MAX)):
+            yield from page
+            if len(page) < ROWS_MAX:
+                return
+            after = page[-1][0]
 
     def _content(self, number: int) -> bytes:
         return content_of(self._rows(CONTENT, number))

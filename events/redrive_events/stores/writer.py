@@ -48,7 +48,8 @@ class Writer:
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do ``work`` in a transaction in which nobody else writes: kept at its end, undone by an exception."""
-        self._syncing.check(self._path)
+        if self._durability == "batched":
+            self._syncing.check(self._path)
         try:
             with self._using:
                 db = self._db or self._open()
@@ -112,15 +113,13 @@ class Writer:
         Processes line up on a file that SQLite puts no lock on, and are woken in the order in which they came: SQLite
         itself lets the unlucky one sleep on. The first in line asks SQLite, whose lock is the one that counts.
         """
-        until = time.monotonic() + self._busy_s
-        if self._line is None:
-            insist(lambda: db.execute("BEGIN IMMEDIATE"), until=until)
-            return
-        fcntl.flock(self._line, fcntl.LOCK_EX)
+        if self._line is not None:
+            fcntl.flock(self._line, fcntl.LOCK_EX)
         try:
-            insist(lambda: db.execute("BEGIN IMMEDIATE"), until=until)
+            insist(db, "BEGIN IMMEDIATE", busy_s=self._busy_s)
         finally:
-            fcntl.flock(self._line, fcntl.LOCK_UN)
+            if self._line is not None:
+                fcntl.flock(self._line, fcntl.LOCK_UN)
 
     def _lengthen_wal(self) -> None:
         """Give the WAL its length; only in a transaction, since nobody else writes to it then."""
@@ -133,16 +132,16 @@ class Writer:
             file.truncate(length)  # the disk is almost full: the room is for what is to be said
 
 
-def insist(step: Callable[[], object], *, until: float) -> None:
-    """Do what SQLite refuses while another process writes, as soon as it lets us."""
+def insist(db: sqlite3.Connection, statement: str, *, busy_s: float) -> None:
+    """Do what SQLite refuses while another process writes, as soon as it lets us, or raise what it says after that."""
     began = 0.0
     while True:
         try:
-            step()
+            db.execute(statement)
         except sqlite3.OperationalError as error:
             now = time.monotonic()
             began = began or now
-            if code_of(error) != sqlite3.SQLITE_BUSY or now > until:
+            if code_of(error) != sqlite3.SQLITE_BUSY or now - began > busy_s:
                 raise
             time.sleep(min(max(LOOK_S_MIN, (now - began) / 8), LOOK_S_MAX))
         else:
