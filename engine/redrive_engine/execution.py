@@ -8,15 +8,17 @@ import math
 import threading
 import unicodedata
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Literal, cast
 
 import anyio
 from anyio import from_thread, lowlevel
 
-from redrive_engine.tools import Call, Landed, NotLanded, Observed, Tool, ToolError
-from redrive_events import BadInput, canonical, mended
+from redrive_engine.envelope import Observed, Trust, is_json
+from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError
+from redrive_events import BadInput, Json, canonical, mended, parse_json
 
 # How far back a cut looks for the beginning of what is read as one character.
 CLUSTER_CHARS_MAX = 32
@@ -27,7 +29,7 @@ _MARKS = {"Mn", "Mc", "Me"}
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a call; ``size_bytes`` is the size before ``cut`` bytes were left out at the end."""
+    """What came of a call, in its envelope; ``size_bytes`` is the size before ``cut`` bytes were left out."""
 
     status: Literal["ok", "error", "unknown"]
     content: str | None = None
@@ -35,6 +37,12 @@ class Outcome:
     size_bytes: int = 0
     cut: int = 0
     source: str = ""
+    error: Literal["", "limits"] = ""
+    tenant: str = ""
+    trust: Trust = "untrusted"
+    schema_version: str = ""
+    as_of: datetime | None = None
+    redirects: int = 0
 
 
 async def execute(tool: Tool, call: Call, running: set[object] | None = None) -> Outcome:
@@ -123,17 +131,44 @@ async def _in_thread(work: Callable[[], object], running: set[object]) -> tuple[
 
 
 def _returned(tool: Tool, value: object) -> Outcome:
-    source = tool.declaration.source
-    if isinstance(value, Observed):
-        source = value.source or source
-        value = value.value
+    """A result in its envelope, cut to size; one that may not come in leaves its place to the reason why."""
+    declared, bounds = tool.declaration, tool.declaration.bounds
+    seen: Observed[object] = value if isinstance(value, Observed) else Observed(value)
+    is_text = isinstance(seen.value, str)
+    media_type = seen.media_type or ("text/plain" if is_text else "application/json")
+    source = seen.source or declared.source
+    as_text = is_text and not is_json(media_type)
+    plain = _plain(tool, seen.value)
+    try:
+        plain = plain if as_text or not is_text else parse_json(plain)
+        problem = bounds.problem(media_type, seen.redirects, None if as_text else plain)
+    except BadInput:
+        problem = f"the result is said to be {media_type} and cannot be read as such"
+    if problem:  # what writes has acted all the same
+        status: Literal["ok", "error"] = "error" if declared.effect == "read" else "ok"
+        outcome = _outcome(tool, status, f"{declared.name}: {problem}")
+        return replace(outcome, error="limits", source=source, redirects=seen.redirects)
+    whole = plain if as_text else canonical(plain).decode()
+    outcome = _outcome(tool, "ok", whole if as_text else canonical(bounds.rows(plain)).decode(), whole=whole)
+    return replace(
+        outcome,
+        media_type=media_type,
+        source=source,
+        tenant=seen.tenant,
+        trust=declared.trust,
+        schema_version=seen.schema_version or declared.schema_version,
+        as_of=seen.as_of,
+        redirects=seen.redirects,
+    )
+
+
+def _plain(tool: Tool, value: object) -> Json:
     if isinstance(value, str):
-        return _outcome(tool, "ok", str.__str__(value), source=source)
+        return mended(str.__str__(value))
     value = mended(value)
     if not _finite(tool.result.dump_python(value, warnings=False)):  # as JSON it may be null without a word
         raise BadInput("NaN and Infinity are no JSON numbers")
-    plain = tool.result.dump_python(value, mode="json", warnings=False)
-    return _outcome(tool, "ok", canonical(mended(plain)).decode(), media_type="application/json", source=source)
+    return mended(tool.result.dump_python(value, mode="json", warnings=False))
 
 
 def _finite(value: object) -> bool:
@@ -144,24 +179,16 @@ def _finite(value: object) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def _outcome(
-    tool: Tool,
-    status: Literal["ok", "error", "unknown"],
-    text: str,
-    *,
-    media_type: str = "text/plain",
-    source: str | None = None,
-) -> Outcome:
+def _outcome(tool: Tool, status: Literal["ok", "error", "unknown"], text: str, *, whole: str = "") -> Outcome:
     text = mended(text)
-    size = len(text.encode())
+    size = len((whole or text).encode())
     kept = cut_text(text, tool.declaration.output_max_bytes)
     return Outcome(
         status=status,
         content=kept,
-        media_type=media_type,
         size_bytes=size,
         cut=size - len(kept.encode()),
-        source=tool.declaration.source if source is None else source,
+        source=tool.declaration.source,
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import UnionType
 from typing import Any, Final, Generic, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -16,6 +16,7 @@ from pydantic.errors import PydanticUserError
 
 from redrive_engine.arguments import Arguments
 from redrive_engine.contract import milliseconds
+from redrive_engine.envelope import DEPTH_MAX, REDIRECTS_MAX, Bounds, Observed, Trust
 from redrive_engine.grounded import values_under
 from redrive_events import Effect, Json, digest
 
@@ -32,7 +33,8 @@ class Call:
 
     ``key`` is the same over all attempts of a write, and no other call of any run has it: hand it to the authority, so
     that a second request with it does nothing. ``epoch`` grows whenever another worker takes the run up: an authority
-    that refuses a smaller one is safe from workers of the past.
+    that refuses a smaller one is safe from workers of the past. A call that undoes another has a key of its own, and
+    ``compensates`` is the key of what it undoes; ``arguments`` are those of the call that it undoes.
     """
 
     number: int
@@ -44,10 +46,15 @@ class Call:
     principal: str = ""
     tenant: str = ""
     deadline: datetime | None = None
+    compensates: str = ""
 
 
 class ToolError(Exception):
     """The tool did nothing; the text tells the model why, and what it can do instead."""
+
+
+class ToolUnavailable(ToolError):
+    """The tool did nothing since what it needs is not there at the moment: a read may be asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +66,7 @@ class Landed(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class NotLanded:
-    """The authority knows that the effect did not happen, and cannot happen any more from that attempt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Observed(Generic[T]):
-    """A result whose source is not the one that the tool declares."""
-
-    value: T
-    source: str = ""
+    """The authority knows of no such effect; believed once the attempt that was made can no longer land."""
 
 
 def _anything(arguments: Json) -> str:  # noqa: ARG001 - the signature of every check
@@ -81,6 +80,9 @@ class Declaration:
     ``object`` and ``destination`` name the arguments that say what is acted on, and where it goes. ``grounded`` are the
     places in the schema (JSON pointers) of which the values must not be made up. ``problems`` gives an empty text for
     arguments that fit the schema, else one line that a model can act on.
+
+    ``compensable`` says that what it did can be undone. After ``settles_ms`` from its request an attempt lands no more;
+    where the authority is ``fenced``, none does any more once it was shown a greater epoch.
     """
 
     name: str
@@ -92,14 +94,22 @@ class Declaration:
     destination: str = ""
     timeout_ms: int | None = 30_000
     output_max_bytes: int = 65_536
+    bounds: Bounds = field(default_factory=Bounds)
     fresh_ms: int | None = None
+    trust: Trust = "untrusted"
+    schema_version: str = ""
     compensable: bool = False
+    settles_ms: int | None = None
+    fenced: bool = False
     grounded: tuple[str, ...] = ()
     problems: Callable[[Json], str] = field(default=_anything, compare=False, repr=False)
 
     @property
     def data(self) -> dict[str, Json]:
         """All of it as plain data."""
+        usual = {"fresh_ms": None, "trust": "untrusted", "schema_version": ""}
+        usual |= {"compensable": False, "settles_ms": None, "fenced": False}
+        envelope = {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
         return {
             "name": self.name,
             "description": self.description,
@@ -111,6 +121,8 @@ class Declaration:
             "timeout_ms": self.timeout_ms,
             "output_max_bytes": self.output_max_bytes,
             "grounded": self.grounded,
+            **self.bounds.data,
+            **envelope,
         }
 
     def grounded_values(self, arguments: Json) -> dict[str, str | int | float]:
@@ -123,17 +135,18 @@ class Declaration:
         return digest(self.data)
 
 
-Reconcile = TypeVar("Reconcile", bound=Callable[[Call], object])
+OfCall = TypeVar("OfCall", bound=Callable[[Call], object])
 
 
 class Tool:
-    """A declaration, the function that acts, and the one that asks the authority; called, it is the plain function."""
+    """A declaration, the function that acts, those that ask the authority and undo; called, it is the plain function."""
 
     def __init__(self, run: Function, declaration: Declaration, arguments: Arguments) -> None:
         self.__name__: str = run.__name__
         self.run, self.declaration, self.arguments = run, declaration, arguments
         self.result = _result(run, declaration.name)
         self.reconciler: Callable[[Call], object] | None = None
+        self.compensator: Callable[[Call], object] | None = None
         functools.update_wrapper(self, run, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -143,9 +156,26 @@ class Tool:
     def __repr__(self) -> str:
         return f"<tool {self.declaration.name}>"
 
-    def reconcile(self, function: Reconcile) -> Reconcile:
-        """Decorate the function that says what became of a call: `Landed` or `NotLanded`; if it raises, unknown."""
+    def reconcile(self, function: OfCall) -> OfCall:
+        """Decorate the function that says what became of a call: `Landed` or `NotLanded`; if it raises, unknown.
+
+        It is asked of calls that undo as well: those have a ``call.compensates``.
+        """
         self.reconciler = function
+        return function
+
+    def compensate(self, function: OfCall) -> OfCall:
+        """Decorate the function that undoes what a call did, the one with the key ``call.compensates``.
+
+        It acts as any write does, under a key of its own in ``call.key``.
+
+        Raises:
+            TypeError: the tool only reads, so there is nothing to undo.
+        """
+        if self.declaration.effect == "read":
+            raise TypeError(f"tool {self.declaration.name}: it only reads, so there is nothing to undo")
+        self.compensator = function
+        self.declaration = replace(self.declaration, compensable=True)
         return function
 
 
@@ -157,6 +187,15 @@ def tool(
     destination: str = "",
     timeout: str | timedelta | float | None = "30s",
     output_max: str | int = "64kB",
+    depth_max: int = DEPTH_MAX,
+    rows_max: int | None = None,
+    media_types: Sequence[str] = (),
+    redirects_max: int = REDIRECTS_MAX,
+    fresh_within: str | timedelta | float | None = None,
+    trust: Trust = "untrusted",
+    schema_version: str = "",
+    settles_within: str | timedelta | float | None = None,
+    fenced: bool = False,
     name: str | None = None,
 ) -> Callable[[Function], Tool]:
     """Decorate a function, async or not, that a model may ask for.
@@ -165,10 +204,21 @@ def tool(
     docstring is what the model reads. A `write` acts on the world, so it is never repeated without being reconciled.
     ``object`` and ``destination`` are names of arguments; ``output_max`` is a number of bytes, or a text like ``64kB``.
 
+    What it returns is untrusted data. A list is cut to ``rows_max``; what is nested deeper than ``depth_max``, of none
+    of the ``media_types`` (all, if there are none), or came over more redirects, is not let in. Data is refused that
+    its source says is older than ``fresh_within``. ``trust`` and ``schema_version`` are recorded with it.
+
+    That a write did not happen is believed once its attempt can no longer land: in this process when its function has
+    returned, else ``settles_within`` after the request, or at once where the authority is ``fenced``: it refuses an
+    epoch smaller than the greatest it was shown, and ``reconcile`` shows it ``call.epoch``.
+
     Raises:
         TypeError: the function has parameters that a model could not fill.
-        ValueError: ``effect`` is none, or ``timeout`` or ``output_max`` cannot be read.
+        ValueError: ``effect`` or ``trust`` is none, or ``timeout``, ``output_max`` or another limit cannot be read.
     """
+    if trust not in get_args(Trust):
+        raise ValueError(f"what a tool returns is untrusted or trusted, not {trust!r}")
+    bounds = Bounds(tuple(media_types), depth_max, rows_max, redirects_max)
     if effect not in get_args(Effect):
         raise ValueError(f"the effect of a tool is read or write, not {effect!r}")
 
@@ -188,6 +238,12 @@ def tool(
             destination=destination,
             timeout_ms=None if timeout is None else milliseconds(timeout),
             output_max_bytes=_size_bytes(output_max),
+            settles_ms=None if settles_within is None else milliseconds(settles_within),
+            fenced=fenced,
+            bounds=bounds,
+            fresh_ms=None if fresh_within is None else milliseconds(fresh_within),
+            trust=trust,
+            schema_version=schema_version,
             grounded=arguments.grounded,
             problems=arguments.problems,
         )

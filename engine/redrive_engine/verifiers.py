@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
+from redrive_engine.envelope import is_json
 from redrive_engine.misfits import misfits
 from redrive_engine.tools import Call, Tool
 from redrive_events import BadInput, Content, Json, canonical, mended, parse_json, text_of
@@ -83,7 +84,7 @@ class Verifier:
     def _seen(self, text: str, media_type: str) -> object:
         data: Json = text
         try:
-            if not _is_json(media_type):
+            if not is_json(media_type):
                 return self._shape.validate_python(text, strict=True)
             data = parse_json(text)
             return self._shape.validate_json(text, strict=True)
@@ -173,8 +174,3 @@ def _source_digest(function: Callable[..., object]) -> str:
     except (OSError, TypeError):
         source = f"{function.__module__}.{function.__qualname__}"
     return hashlib.sha256(source.encode()).hexdigest()
-
-
-def _is_json(media_type: str) -> bool:
-    kind = media_type.partition(";")[0].strip().lower()
-    return kind == "application/json" or kind.endswith("+json")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
 import anyio
 import msgspec
@@ -37,25 +39,29 @@ UNSETTLED = {
 }
 
 
-async def ask(
-    request: Request,
-    waiting: Waiting,
-    program: Program,
-    tools: Mapping[str, Tool],
-    model: Model,
-    running: Mapping[int, set[object]],
-) -> Answer:
-    """The answer to ``request``; a tool's or model's failure is an answer too.
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a request is put to; ``clock`` is that of the run's own time.
 
     ``running`` holds, by call, what of it still runs in this process, also if nobody waits for it any more.
     """
+
+    program: Program
+    tools: Mapping[str, Tool]
+    model: Model
+    running: Mapping[int, set[object]]
+    clock: Callable[[], datetime]
+
+
+async def ask(request: Request, waiting: Waiting, means: Means) -> Answer:
+    """The answer to ``request``; a tool's or model's failure is an answer too."""
     match request:
         case ModelAsked():
-            return await _ask_model(request, waiting, program, model)
+            return await _ask_model(request, waiting, means.program, means.model)
         case ToolCalled():
-            return await _ask_tool(request, waiting, tools, running[request.call])
+            return await _ask_tool(request, waiting, means)
         case ReconcileAsked():
-            return await _settled(request, waiting, tools, running[request.call])
+            return await _settled(request, waiting, means.tools, means.running[request.call])
         case _:
             raise ValueError(f"{type(request).__name__} is not asked of a model or tool")
 
@@ -91,13 +97,11 @@ def _recordable(reply: ModelReplied) -> ModelReplied:
     return msgspec.convert(mended(msgspec.to_builtins(reply)), ModelReplied)
 
 
-async def _ask_tool(
-    request: ToolCalled, waiting: Waiting, tools: Mapping[str, Tool], running: set[object]
-) -> ObservationReceived:
-    tool = tools.get(request.tool)
+async def _ask_tool(request: ToolCalled, waiting: Waiting, means: Means) -> ObservationReceived:
+    tool, started = means.tools.get(request.tool), means.clock()
     if tool is None:  # the agent that takes the run up may have fewer tools than the one that began it
         return ObservationReceived(call=request.call, status="error", content=f"There is no {request.tool} any more.")
-    outcome = await execute(tool, _call(request.call, waiting), running)
+    outcome = await execute(tool, _call(request.call, waiting), means.running[request.call])
     return ObservationReceived(
         call=request.call,
         status=outcome.status,
@@ -106,6 +110,13 @@ async def _ask_tool(
         size_bytes=outcome.size_bytes,
         cut=outcome.cut,
         source=outcome.source,
+        error=outcome.error,
+        tenant=outcome.tenant,
+        trust=outcome.trust,
+        schema_version=outcome.schema_version,
+        as_of=outcome.as_of,
+        started=started,
+        redirects=outcome.redirects,
     )
 
 

@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 
 from redrive_engine.drive import drive, lease_of, state_of
 from redrive_engine.live import children
-from redrive_engine.live.asking import UNSETTLED, ask
+from redrive_engine.live.asking import UNSETTLED, Means, ask
 from redrive_engine.live.pausing import Patience, pause_of
 from redrive_engine.live.surroundings import now
 from redrive_engine.loop import ACTING
@@ -188,7 +188,8 @@ class LiveWorld:
 
     async def _ask(self, request: Request, waiting: Waiting) -> Answer:
         if not isinstance(request, ToolCalled) or request.effect != "run":
-            return await ask(request, waiting, self._program, self._tools, self._model, self._running)
+            means = Means(self._program, self._tools, self._model, self._running, self._clock)
+            return await ask(request, waiting, means)
         program = children.program_of(self._program, request)
         run_id = children.begin(self._log, waiting, request, program, at=self._clock())
         world = LiveWorld(
