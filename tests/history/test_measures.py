@@ -12,9 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redrive_events import MemoryLog, Record, RunEnded, RunStarted
-from redrive_projections.history import ask
-from redrive_projections.history.macros import MACROS
-from redrive_projections.history.measures import LABELS, MEASURES, TALLIES
+from redrive_projections.history import LABELS, MACROS, MEASURES, TALLIES, ask
 from tests import strategies
 from tests.history.recomputed import Values, recomputed
 from tests.history.story import begun, put, refund, remark

@@ -20,3 +20,32 @@ SELECT root_id AS run_id, root AS run, count(*) AS runs, max(depth) AS depth, {b
     max(wall_ms) FILTER (depth = 0) AS wall_ms
 FROM roots JOIN runs USING (run)
 GROUP BY root_id, root"""
+
+# A step of a plan is a run of its own, so a plan may take as many steps more as its child runs may.
+_CEILINGS = """\
+SELECT run, tokens, cost AS cost_micros, steps + coalesce(planned, 0) AS steps
+FROM (PIVOT (SELECT run, dimension, ceiling FROM budgets) ON dimension IN ('steps', 'tokens', 'cost')
+        USING max(ceiling) GROUP BY run)
+    LEFT JOIN (
+        SELECT run, coalesce((plan->>'$.steps')::BIGINT, 5) * coalesce((plan->>'$.step_budget')::BIGINT, 5)
+            * (coalesce((plan->>'$.revisions')::BIGINT, 2) + 1) AS planned
+        FROM (SELECT run, payload->'$.contract.plan' AS plan FROM payloads SEMI JOIN (
+            SELECT run, position FROM events SEMI JOIN runs ON runs.run = events.run AND runs.arm = 'plan'
+            WHERE kind = 'run_started') USING (run, position))
+    ) USING (run)"""
+
+
+def _told(column: str) -> str:
+    name = column.removesuffix("_micros")
+    unit = column.removeprefix(name)
+    told = {"p50": f"quantile_disc(used.{column}, 0.5)", "p95": f"quantile_disc(used.{column}, 0.95)"}
+    told |= {"max": f"max(used.{column})", "ceiling": f"max(ceilings.{column})"}
+    return ", ".join(f"{sql} AS {name}_{what}{unit}" for what, sql in told.items())
+
+
+ACCOUNT: Final = f"""\
+WITH ceilings AS ({_CEILINGS})
+SELECT task, arm, count(*) AS runs, {_told("steps")}, {_told("tokens")}, {_told("cost_micros")},
+    CASE WHEN count(DISTINCT used.currency) <= 1 THEN max(used.currency) END AS currency
+FROM run_trees AS used JOIN tallies USING (run) LEFT JOIN ceilings USING (run)
+GROUP BY task, arm ORDER BY task, arm"""

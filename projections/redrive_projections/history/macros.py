@@ -40,12 +40,62 @@ SELECT count(*) AS runs,
     {columns()}
 FROM tree_tallies WHERE run_id IN (SELECT unnest(run_ids))"""
 
+_TRAJECTORY = """\
+CREATE MACRO trajectory(of_run) AS TABLE
+SELECT position, happened_at, cause, count(*) FILTER (kind = 'model_replied') OVER (ORDER BY position) AS step, kind,
+    call, CASE WHEN call IS NOT NULL THEN coalesce(payload->>'$.tool', any_value(tool) OVER (PARTITION BY call)) END
+        AS tool,
+    coalesce(payload->>'$.verdict', payload->>'$.status', payload->>'$.outcome', payload->>'$.guard',
+        payload->>'$.failure') AS outcome,
+    left(coalesce(problem, payload->>'$.goal', payload->>'$.answer', payload->>'$.summary', payload->>'$.reason',
+        payload->>'$.lesson', CASE json_type(payload, '$.content')
+            WHEN 'ARRAY' THEN array_to_string(payload->>'$.content[*].text', ' ') ELSE payload->>'$.content' END,
+        CASE WHEN kind = 'fact_committed' THEN (payload->>'$.key') || ' = ' || (payload->'$.value')::VARCHAR END,
+        (payload->'$.arguments')::VARCHAR, payload->>'$.text'), 400) AS words
+FROM events LEFT JOIN payloads USING (run_id, run, position)
+    LEFT JOIN (SELECT call, arg_max(tool, position) AS tool FROM steps WHERE run_id = of_run GROUP BY call) USING (call)
+WHERE run_id = of_run ORDER BY position"""
+
+_AS_OF = """\
+CREATE MACRO as_of(of_run, at_position) AS TABLE
+WITH past AS (
+    SELECT events.*, payload->>'$.status' AS status
+    FROM events LEFT JOIN payloads USING (run_id, run, position) WHERE run_id = of_run AND position <= at_position
+), known AS (
+    SELECT key, arg_max(value, position) AS value FROM facts
+    WHERE run_id = of_run AND position <= at_position GROUP BY key
+), calls AS (
+    SELECT call, arg_max(tool, position) AS tool,
+        arg_max(answer_position IS NULL OR answer_position > at_position, position) AS open
+    FROM tool_calls WHERE run_id = of_run AND position <= at_position GROUP BY call
+)
+SELECT of_run AS run_id, max(position) AS position, max(happened_at) AS happened_at, arg_max(kind, position) AS kind,
+    coalesce(max(status) FILTER (kind = 'run_ended'), 'unfinished') AS status,
+    count(*) FILTER (kind = 'model_replied') AS steps, (SELECT count(*) FROM calls) AS tool_calls,
+    (SELECT count(*) FROM verdicts WHERE run_id = of_run AND position <= at_position AND verdict = 'deny') AS denials,
+    (SELECT TRY_CAST(sum(cost_micros) AS BIGINT) FROM model_calls
+        WHERE run_id = of_run AND answer_position <= at_position) AS cost_micros,
+    (SELECT map_from_entries(list((key, value) ORDER BY key)) FROM known) AS facts,
+    (SELECT list(tool ORDER BY call) FILTER (open) FROM calls) AS open_calls
+FROM past HAVING count(*) > 0"""
+
 MACROS: Final = (
     Macro(
         "measures_of(run_ids)",
         "One row: the measures over the runs of these ids, with all runs below them: "
         "`FROM measures_of(['a', 'b'])`, or `(SELECT list(run_id) FROM runs WHERE …)` in its place.",
         _MEASURES_OF,
+    ),
+    Macro(
+        "trajectory(run_id)",
+        "One row for each record of a run, in order: what happened, about which call and tool, in which words.",
+        _TRAJECTORY,
+    ),
+    Macro(
+        "as_of(run_id, position)",
+        "One row: what there was when the record at a position was written: steps, calls, cost, the facts that were "
+        "known, the calls that were open. No row if the run has no record there, or before.",
+        _AS_OF,
     ),
     Macro("pass_hat(trials, successes, k)", "The same for one task, as a number.", _PASS_HAT),
     Macro(

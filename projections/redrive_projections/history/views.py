@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from redrive_projections.history import accounts, macros, tallies
+from redrive_projections.history import accounts, failures, macros, tallies
 from redrive_projections.history.measures import columns
 
 
@@ -65,6 +65,18 @@ def views() -> tuple[View, ...]:
             View(f"measures_by_{name}", f"The measures, one row for {told}.", _measures("tree_tallies", grouped))
             for name, (grouped, told) in GROUPINGS.items()
         ),
+        View("failures", "One row for whatever went wrong in a run, and how that run ended if not well.", failures.ALL),
+        View(
+            "failure_clusters",
+            "Failures that are the same but for numbers, ids and quoted values: how many, in how many runs.",
+            failures.CLUSTERS,
+        ),
+        View(
+            "budget_account",
+            "One row for each task and arm: what its runs used, with all runs below them, and the highest ceiling that "
+            "a contract set them.",
+            accounts.ACCOUNT,
+        ),
         View("trials", "One row for each task, agent, model and arm: how often it was tried, and done.", macros.TRIALS),
     )
 
@@ -76,6 +88,7 @@ def definitions() -> tuple[str, ...]:
 
 
 def _statements() -> Iterator[str]:
+    yield failures.NORMALISED
     for view in views():
         yield f"CREATE VIEW {view.name} AS {view.query}"
     for macro in macros.MACROS:
