@@ -24,7 +24,8 @@ class RunStarted(EventData, frozen=True, tag="run_started"):
     ``nonce`` makes the run's idempotency keys unlike those of any other log; ``rules`` is the version of the engine's
     own behaviour; ``clock`` says what the times of this run are worth; ``lessons`` are those of earlier runs, and
     ``known`` is what the parent of a child run knew when it began it. ``mask_key`` names the key under which values
-    are masked: a worker without it does not take the run up.
+    are masked: a worker without it does not take the run up. ``mask_classes`` are what is masked, each with its
+    pattern; one that the engine knows has none.
     """
 
     goal: str
@@ -42,6 +43,7 @@ class RunStarted(EventData, frozen=True, tag="run_started"):
     lessons: tuple[str, ...] = ()
     known: dict[str, Json] = {}
     mask_key: str = ""
+    mask_classes: dict[str, str] = {}
     source: Source | None = None
     parent: Lineage | None = None
 
@@ -248,9 +250,15 @@ class ObservationReceived(EventData, frozen=True, tag="observation_received"):
 
 
 class EffectReconciled(EventData, frozen=True, tag="effect_reconciled"):
-    """What the authority says of an effect in doubt; if it landed, ``content`` is what would have been observed."""
+    """What the authority says of an effect in doubt; if it landed, ``content`` is what would have been observed.
+
+    Then ``error``, ``tenant`` and ``as_of`` are those of that observation.
+    """
 
     call: int
     outcome: Literal["landed", "not_landed", "unknown"]
     content: Content | None = None
     media_type: str = "text/plain"
+    error: Literal["", "limits"] = ""
+    tenant: str = ""
+    as_of: datetime | None = None

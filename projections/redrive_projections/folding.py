@@ -62,7 +62,7 @@ from redrive_events import (
 from redrive_projections.people import OF_PEOPLE, approval, message, person_asked, stated
 from redrive_projections.saying import notice, referred, respond, settle, settled
 from redrive_projections.state import Call, Fact, RunState, close
-from redrive_projections.transcript import Message, opening, planned
+from redrive_projections.transcript import Message, observed, opening, planned
 from redrive_projections.watching import WATCHED
 
 NOT_RUN = "Not run: the run was stopped."
@@ -257,7 +257,7 @@ def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
 
 
 def _observed(state: RunState, event: ObservationReceived, position: int) -> None:
-    respond(state, event.call, event.content, position, event.status)
+    respond(state, event.call, observed(event), position, event.status)
     if event.returned is not None:
         _came_back(state, event.returned)
     elif event.status == "error":

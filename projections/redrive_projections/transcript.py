@@ -7,7 +7,16 @@ from collections.abc import Iterable
 
 import msgspec
 
-from redrive_events import Content, Json, MessageReceived, OwnWords, PlanDrawn, RunStarted, canonical
+from redrive_events import (
+    Content,
+    Json,
+    MessageReceived,
+    ObservationReceived,
+    OwnWords,
+    PlanDrawn,
+    RunStarted,
+    canonical,
+)
 
 # Of a digest.
 SIZE_BYTES = 32
@@ -97,6 +106,13 @@ def planned(plan: PlanDrawn) -> str:
 def received(event: MessageReceived, position: int) -> Message:
     """What a person (or another party) said, as the model will read it."""
     return Message(event.role or ROLES[event.actor], event.content, position, before=event.before)
+
+
+def observed(event: ObservationReceived) -> Content | None:
+    """What came of a call, as the model will read it: where something was left out, that is said."""
+    if not event.cut or not isinstance(event.content, str):
+        return event.content
+    return f"{event.content}\n[Cut: {event.cut} of {event.size_bytes} bytes are left out.]"
 
 
 def kept_of(last: list[Message], now: list[Message]) -> int:

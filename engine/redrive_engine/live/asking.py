@@ -137,7 +137,15 @@ async def _reconcile(request: ReconcileAsked, waiting: Waiting, tools: Mapping[s
     tool = tools.get(waiting.calls[request.call].tool)
     outcome, seen = ("unknown", None) if tool is None else await ask_reconcile(tool, _call(request.call, waiting))
     if seen is not None:
-        return EffectReconciled(call=request.call, outcome=outcome, content=seen.content, media_type=seen.media_type)
+        return EffectReconciled(
+            call=request.call,
+            outcome=outcome,
+            content=seen.content,
+            media_type=seen.media_type,
+            error=seen.error,
+            tenant=seen.tenant,
+            as_of=seen.as_of,
+        )
     return EffectReconciled(call=request.call, outcome=outcome, content=UNSETTLED[outcome])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from redrive_engine.loop.follows import Follows
 from redrive_engine.loop.recovering import judged
@@ -18,19 +18,24 @@ from redrive_events import (
     ObservationVerified,
     OutcomeStated,
     StopDecided,
+    text_of,
 )
 from redrive_projections import Call, RunState
 
 # What is looked at before any verifier is asked: the envelope in which an observation comes.
 ENVELOPE: Final = "envelope"
 FOREIGN: Final = "This result may not be used."
+STALE: Final = "this result is too old to be used. Ask again later, or go on without it."
+UNDATED: Final = "this result is dated later than now, so it cannot be used. Ask again later, or go on without it."
+
+Misfit: TypeAlias = ObservationRefused | None
 
 
 def verified(
     program: Program, s: RunState, call: Call, seen: ObservationReceived | EffectReconciled | OutcomeStated
 ) -> Follows:
     """Each verifier of the tool in turn: what it commits becomes fact, what it refuses the model does not see."""
-    if isinstance(seen, ObservationReceived) and (refusal := _misfit(program, s, call, seen)) is not None:
+    if not isinstance(seen, OutcomeStated) and (refusal := _misfit(program, s, call, seen)) is not None:
         yield from refused(program, s, refusal, fail=refusal.text == FOREIGN)
         return
     request = ToolCall(number=call.number, tool=call.tool, arguments=call.arguments)
@@ -57,18 +62,26 @@ def refused(program: Program, s: RunState, refusal: ObservationRefused, *, fail:
     yield from judged(program, s, "refused")
 
 
-def _misfit(program: Program, s: RunState, call: Call, seen: ObservationReceived) -> ObservationRefused | None:
-    """Whose data it is, and how old, must fit; what the source does not say is taken to."""
+def _misfit(program: Program, s: RunState, call: Call, seen: ObservationReceived | EffectReconciled) -> Misfit:
+    """Whose data it is, how much, and how old must fit; what the source does not say is taken to."""
     tenant = s.started.tenant if s.started else ""
     if seen.tenant and seen.tenant != tenant:
-        reason = f"it is of tenant {seen.tenant!r}, and the run of {tenant!r}"
-        return ObservationRefused(call=call.number, verifier=ENVELOPE, reason=reason, text=FOREIGN)
+        return _refusal(call, f"it is of tenant {seen.tenant!r}, and the run of {tenant!r}", FOREIGN)
+    if seen.error == "limits":
+        words = text_of(seen.content)
+        return _refusal(call, f"limits: {words}", f"{words}. The call was made, but its result cannot be used.")
     declared = (program.tools or {}).get(call.tool)
     fresh_ms = declared.fresh_ms if declared else None
     if fresh_ms is None or seen.as_of is None or s.now is None:
         return None
-    if s.now - seen.as_of <= timedelta(milliseconds=fresh_ms):
+    if abs(s.now - seen.as_of) <= timedelta(milliseconds=fresh_ms):
         return None
-    reason = f"stale: as of {seen.as_of.isoformat()}, and no older than {fresh_ms} ms is wanted"
-    text = f"{call.tool}: this result is too old to be used. Ask again later, or go on without it."
+    as_of = seen.as_of.isoformat()
+    if seen.as_of > s.now:
+        return _refusal(call, f"as of {as_of}, which is yet to come", f"{call.tool}: {UNDATED}")
+    reason = f"stale: as of {as_of}, and no older than {fresh_ms} ms is wanted"
+    return _refusal(call, reason, f"{call.tool}: {STALE}")
+
+
+def _refusal(call: Call, reason: str, text: str) -> ObservationRefused:
     return ObservationRefused(call=call.number, verifier=ENVELOPE, reason=reason, text=text)
