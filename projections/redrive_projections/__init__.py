@@ -5,6 +5,7 @@ from redrive_projections.completion import GOAL, claims, missing, partly_worded,
 from redrive_projections.digests import Parting, partings
 from redrive_projections.folding import evolve, fold, state_at
 from redrive_projections.handover import handover
+from redrive_projections.moments import spelled_moment
 from redrive_projections.people import OF_PEOPLE, expired
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
 from redrive_projections.requests import Asked, offered, rebuilt, requests
@@ -57,6 +58,7 @@ __all__ = [
     "same",
     "sealed",
     "slots",
+    "spelled_moment",
     "spoken_of",
     "state_at",
     "state_view",

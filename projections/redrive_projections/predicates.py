@@ -9,6 +9,8 @@ from typing import Any, Final
 import re2  # type: ignore[import-untyped]
 
 from redrive_events import Json, Predicate, canonical
+from redrive_projections.hosts import goes_to_none_of, goes_to_one_of, problem_of_hosts
+from redrive_projections.moments import not_after, not_before, problem_of_moment
 
 # Said by our own errors, not on stderr by the library.
 _QUIET: Final = re2.Options()
@@ -79,6 +81,22 @@ OPERATORS: Mapping[str, Callable[[Json, Json], bool | None]] = {
     "at_most": _at_most,
     "at_least": _at_least,
     "matches": _matches,
+    "not_before": not_before,
+    "not_after": not_after,
+    "domain_one_of": goes_to_one_of,
+    "domain_not_one_of": goes_to_none_of,
+}
+
+_OPERANDS: Mapping[str, Callable[[Json], str | None]] = {
+    "one_of": lambda limit: None if isinstance(limit, list | tuple) else "takes a list",
+    "not_one_of": lambda limit: None if isinstance(limit, list | tuple) else "takes a list",
+    "at_most": lambda limit: None if _number(limit) else "takes a number",
+    "at_least": lambda limit: None if _number(limit) else "takes a number",
+    "not_before": problem_of_moment,
+    "not_after": problem_of_moment,
+    "domain_one_of": problem_of_hosts,
+    "domain_not_one_of": problem_of_hosts,
+    "known": lambda limit: None if isinstance(limit, bool) else "takes true or false",
 }
 
 
@@ -108,11 +126,8 @@ def _problem(operator: object, limit: Json) -> str | None:
         return f"no operator {operator!r}; there are {', '.join([*OPERATORS, 'known'])}"
     if operator == "matches":
         return _problem_of_pattern(limit)
-    if operator in {"one_of", "not_one_of"}:
-        return None if isinstance(limit, list | tuple) else f"{operator} takes a list"
-    if operator in {"at_most", "at_least"}:
-        return None if _number(limit) else f"{operator} takes a number"
-    return "known takes true or false" if operator == "known" and not isinstance(limit, bool) else None
+    problem = _OPERANDS[str(operator)](limit) if operator in _OPERANDS else None
+    return f"{operator} {problem}" if problem else None
 
 
 def _problem_of_pattern(text: Json) -> str | None:

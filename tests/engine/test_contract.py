@@ -36,7 +36,10 @@ REFUND_TERMS = Terms(
     answer="Refunded {refunded} cents.",
     budget=Limits(steps=6, tokens=20_000, wall_time_ms=120_000, cost_micros=100_000),
 )
-OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, matches, known"
+OPERATORS_ARE = (
+    "there are is, is_not, one_of, not_one_of, at_most, at_least, matches, not_before, not_after, domain_one_of, "
+    "domain_not_one_of, known"
+)
 
 
 @pytest.mark.parametrize(

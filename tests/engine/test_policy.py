@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -147,6 +147,8 @@ NESTED: dict[str, Any] = {
     "copy": "ord_7",
     "note": "$x",
     "odd": {"a": float("nan")},
+    "until": "2026-02-01T00:00Z",
+    "url": "https://eu.b.example/in",
 }
 
 
@@ -175,7 +177,7 @@ NESTED: dict[str, Any] = {
         pytest.param("arguments.note = '$$x'", True, id="a plain dollar"),
         pytest.param("principal = 'ana', tenant = { not_one_of = ['south'] }", True, id="who asks"),
         pytest.param("principal = '$arguments.copy'", False, id="a principal against an argument"),
-        pytest.param("object = { matches = 'ord_\\d+' }, destination = '$object'", True, id="object and destination"),
+        pytest.param("object = { matches = 'ord_\\d+' }, destination = 'a.example'", True, id="object and destination"),
         pytest.param("effect = 'read', arguments.gone = 1", False, id="surely not, whatever is missing"),
         pytest.param("arguments.gone = 1, facts.limit = 6", False, id="surely not, behind something missing"),
         pytest.param("arguments.gone = { known = false }", True, id="known not to be there"),
@@ -185,6 +187,18 @@ NESTED: dict[str, Any] = {
         pytest.param("facts.limit = true", False, id="a number is no truth"),
         pytest.param("arguments.odd = { is_not = { a = 1 } }", None, id="what JSON cannot spell"),
         pytest.param("facts.nothing = { known = true }", True, id="null is something"),
+        pytest.param("at = { not_before = '2026-01-01', not_after = '2026-01-01' }", True, id="a day"),
+        pytest.param("at = { not_before = '2026-01-01T00:00:01Z' }", False, id="a second too early"),
+        pytest.param("hour = { at_least = 6, at_most = 17 }, weekday = { one_of = ['monday'] }", False, id="an hour"),
+        pytest.param("hour = 0, weekday = 'thursday'", True, id="midnight"),
+        pytest.param("arguments.until = { not_before = '$at' }", True, id="an argument against the time"),
+        pytest.param("facts.'order.id' = { not_before = '2026-01-01' }", None, id="what is no time"),
+        pytest.param("arguments.url = { domain_one_of = ['a.example', '*.b.example'] }", True, id="a host"),
+        pytest.param("arguments.url = { domain_not_one_of = ['a.example'] }", True, id="another host"),
+        pytest.param("arguments.url = { domain_one_of = '$facts.hosts' }", True, id="hosts that are a fact"),
+        pytest.param("arguments.url = { domain_one_of = '$facts.limit' }", None, id="hosts that are none"),
+        pytest.param("destination = { domain_one_of = ['a.example'] }", True, id="a name alone may be a host"),
+        pytest.param("arguments.to = { domain_one_of = ['a.example'] }", None, id="no address"),
     ],
 )
 def test_a_rule(when: str, matches: bool | None) -> None:
@@ -195,14 +209,25 @@ def test_a_rule(when: str, matches: bool | None) -> None:
         "orders": ["ord_7"],
         "limit": 5,
         "nothing": None,
+        "hosts": ["*.b.example"],
     }
-    question = replace(asked(facts=facts, **NESTED), object="ord_7", destination="ord_7")
+    question = replace(asked(facts=facts, **NESTED), object="ord_7", destination="a.example")
     ruling = RulesPolicy.from_toml(f"[[rule]]\nname = 'it'\nwhen = {{ {when} }}\nthen = 'allow'\n").judge(question)
     assert (ruling.verdict, ruling.rule) == {
         True: ("allow", "it"),
         False: ("deny", "no rule"),
         None: ("deny", "it"),
     }[matches]
+
+
+@pytest.mark.parametrize("clock", ["naive", "none"])
+@pytest.mark.parametrize("when", ["at.not_before='2026-01-01'", "hour=0", "weekday='thursday'"])
+def test_a_time_that_no_clock_gave_is_missing(when: str, clock: Literal["naive", "none"]) -> None:
+    """The times of an imported run may be made up, or of a zone that nobody knows."""
+    policy = RulesPolicy.from_toml(f"[[rule]]\nname='a'\nwhen.{when}\nthen='allow'")
+    assert policy.judge(asked()).verdict == "allow"
+    untimed = policy.judge(replace(asked(), clock=clock))
+    assert (untimed.verdict, untimed.reason) == ("deny", f"{policy.written[0].clauses[0].path[0]} is missing")
 
 
 def test_what_is_read_is_in_one_order_however_the_rule_is_written() -> None:
@@ -235,7 +260,10 @@ def test_a_denial_has_the_words_that_its_rule_has() -> None:
 
 
 RULE = "[[rule]]\nname = 'a'\nwhen = {}\nthen = 'allow'\n"
-OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, matches, known"
+OPERATORS_ARE = (
+    "there are is, is_not, one_of, not_one_of, at_most, at_least, matches, not_before, not_after, domain_one_of, "
+    "domain_not_one_of, known"
+)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +276,7 @@ OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, ma
         pytest.param("rule = 1\n", "policy:1: rules are written as [[rule]] tables", id="no rules"),
         pytest.param(
             f"{RULE}color = 'red'\n",
-            "policy:5: no such key 'color'; a rule has name, when, then, reason, text",
+            "policy:5: no such key 'color'; a rule has name, when, then, set, reason, text",
             id="another key",
         ),
         pytest.param(f"{RULE}\n[[rule]]\nname = 'b'\nwhen = {{}}", "policy:6: the rule has no then", id="no then"),
@@ -260,10 +288,12 @@ OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, ma
         ),
         pytest.param(RULE.replace("'a'", "''"), "policy:2: a rule is not called ''", id="no name"),
         pytest.param(RULE.replace("'a'", "1"), "policy:2: name is a text", id="a number as a name"),
-        pytest.param(RULE.replace("allow", "ask"), "policy:4: then is allow or deny, not 'ask'", id="another verdict"),
+        pytest.param(
+            RULE.replace("allow", "wait"), "policy:4: then is allow, deny, ask, edit, not 'wait'", id="another verdict"
+        ),
         pytest.param(
             f"{RULE}text = 'no'",
-            "policy:5: text is what the model reads of a denial; an allowed call has none",
+            "policy:5: text is what the model reads of a denial; a call that is made has none",
             id="words for an allowed call",
         ),
         pytest.param(
@@ -272,7 +302,7 @@ OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, ma
         pytest.param(
             RULE.replace("{}", "{ user = 'ana' }"),
             "policy:3: no such thing to look at: 'user'; there are tool, effect, principal, tenant, object, "
-            "destination, arguments.…, facts.…",
+            "destination, at, hour, weekday, arguments.…, facts.…",
             id="something else to look at",
         ),
         pytest.param(
@@ -302,9 +332,34 @@ OPERATORS_ARE = "there are is, is_not, one_of, not_one_of, at_most, at_least, ma
             id="another effect",
         ),
         pytest.param(
+            RULE.replace("{}", "{ hour = { at_least = 24 } }"),
+            "policy:3: an hour is 0 to 23, of UTC, not 24",
+            id="no hour",
+        ),
+        pytest.param(
+            RULE.replace("{}", "{ weekday = { one_of = ['monday', 'freitag'] } }"),
+            "policy:3: a weekday is monday, tuesday, wednesday, thursday, friday, saturday, sunday, not 'freitag'",
+            id="no weekday",
+        ),
+        pytest.param(
+            RULE.replace("{}", "{ at = '2026-01-01' }"),
+            "policy:3: a time is compared by not_before and not_after, not by is",
+            id="a moment is never met",
+        ),
+        pytest.param(
+            RULE.replace("{}", "{ at.not_after = 'May' }"),
+            "policy:3: not_after takes a day like 2026-01-31, or a moment like 2026-01-31T08:00Z",
+            id="no day",
+        ),
+        pytest.param(
+            RULE.replace("{}", "{ destination.domain_one_of = ['*'] }"),
+            "policy:3: domain_one_of takes hosts in small letters, like a.example or *.a.example, not '*'",
+            id="no host",
+        ),
+        pytest.param(
             RULE.replace("{}", "{ arguments.a = '$fact.b' }"),
             "policy:3: '$fact.b' names nothing; there are $tool, $effect, $principal, $tenant, $object, $destination, "
-            "$arguments.…, $facts.…, and $$ is a plain $",
+            "$at, $hour, $weekday, $arguments.…, $facts.…, and $$ is a plain $",
             id="a reference to nothing",
         ),
         pytest.param(
@@ -586,6 +641,8 @@ predicates = st.sampled_from(
         {"at_most": 5},
         {"at_least": "$facts.cents"},
         {"matches": "DE.*"},
+        {"not_before": "$at"},
+        {"domain_one_of": ["a.example"]},
         {"known": True},
         {"known": False},
     ]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from redrive_engine.policy.paths import spelled, split, value_at
 from redrive_engine.policy.question import NOT_ALLOWED, Question, Ruling
-from redrive_engine.policy.rules import recordable
+from redrive_engine.policy.readings import recordable
 from redrive_events import BadInput, Json, Predicate, Reading, Terms
 from redrive_projections import MISSING, compare
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC
 from functools import lru_cache
 from operator import attrgetter
 from typing import TypeAlias
 
 from redrive_engine.policy.question import Question
 from redrive_events import Json
-from redrive_projections import MISSING
+from redrive_projections import MISSING, spelled_moment
 
 Path: TypeAlias = tuple[str, ...]
 Getter: TypeAlias = Callable[[Question], Json]
 
 # In the order in which they are looked at: the cheapest first.
 TEXTS = ("tool", "effect", "principal", "tenant")
-FIELDS = (*TEXTS, "object", "destination")
+FIELDS = (*TEXTS, "object", "destination", "at", "hour", "weekday")
 TABLES = ("arguments", "facts")
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 _NAME = r'"[^"]+"|[^."]+'
 _NAMES = re.compile(_NAME)
@@ -53,10 +55,8 @@ def value_at(value: Json, path: Path) -> Json:
 
 def getter(path: Path) -> Getter:
     """How a question is asked for what stands at ``path``."""
-    if path == ("effect",):
-        return _effect
     if len(path) == 1:
-        return attrgetter(path[0])
+        return _MADE.get(path[0]) or attrgetter(path[0])
     table, name, *rest = path
     deeper = tuple(rest)
     if table == "facts":
@@ -76,3 +76,19 @@ def _effect(question: Question) -> Json:
 
 def _named(arguments: Json, name: str) -> Json:
     return arguments.get(name, MISSING) if isinstance(arguments, dict) else MISSING
+
+
+def _at(question: Question) -> Json:
+    return spelled_moment(question.at) if question.clock == "utc" else MISSING
+
+
+def _hour(question: Question) -> Json:
+    return question.at.astimezone(UTC).hour if question.clock == "utc" else MISSING
+
+
+def _weekday(question: Question) -> Json:
+    return WEEKDAYS[question.at.astimezone(UTC).weekday()] if question.clock == "utc" else MISSING
+
+
+# What a question does not hold as such. Time is UTC's: the rules of other zones change with the machine's tables.
+_MADE: Mapping[str, Getter] = {"effect": _effect, "at": _at, "hour": _hour, "weekday": _weekday}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -38,7 +38,7 @@ class Question(msgspec.Struct, frozen=True):
     """A call to be judged: all that a policy may read, and nothing else.
 
     ``object`` and ``destination`` are the values of the arguments that the tool names as such; `MISSING` where it
-    names none, or the call does not give it.
+    names none, or the call does not give it. ``at`` is worth what ``clock`` says of the times of the run.
     """
 
     principal: str
@@ -50,6 +50,7 @@ class Question(msgspec.Struct, frozen=True):
     destination: Json
     facts: Mapping[str, Json]
     at: datetime
+    clock: Literal["utc", "naive", "none"] = "utc"
 
 
 class Ruling(msgspec.Struct, frozen=True):
@@ -66,8 +67,11 @@ class Ruling(msgspec.Struct, frozen=True):
     arguments: Json = None
 
 
+NO_RULE = Ruling("deny", "no rule", "no rule matches", NOT_ALLOWED)
+
+
 class Policy(Protocol):
-    """Judges calls; pure, so that the same question always gets the same ruling."""
+    """Judges calls; pure, so that the same question always gets the same ruling, and never raising."""
 
     @property
     def digest(self) -> str:
@@ -84,6 +88,10 @@ class Policy(Protocol):
         """The policy as plain data, as a run records it; None where it is not data."""
         ...
 
+    def opinion(self, question: Question) -> Ruling | None:
+        """What it has to say of the call; None if nothing, and then the next policy of a list is asked."""
+        ...
+
     def judge(self, question: Question) -> Ruling:
-        """Whether the call may be made."""
+        """Whether the call may be made: its opinion, and without one a denial."""
         ...

@@ -3,38 +3,83 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from redrive_engine.policy.changing import Setting, edited
+from redrive_engine.policy.looks import ClauseLook, Outcome, RuleLook
+from redrive_engine.policy.operands import Operand
 from redrive_engine.policy.paths import TEXTS, Getter, getter, spelled
-from redrive_engine.policy.question import NOT_ALLOWED, Question, Ruling
-from redrive_engine.policy.written import Clause, WrittenRule, is_reference, path_of, rules_of
+from redrive_engine.policy.question import NO_RULE, NOT_ALLOWED, Question, Ruling
+from redrive_engine.policy.readings import recordable
+from redrive_engine.policy.written import Clause, WrittenRule, rules_of
 from redrive_engine.toml_file import Misfit, TomlFile
-from redrive_events import BadInput, Json, Reading, canonical, digest
+from redrive_events import BadInput, Json, Reading, digest
 from redrive_projections import MISSING, OPERATORS
 
 Holds: TypeAlias = Callable[[Question], bool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Compiled:
-    """A clause, ready to be looked at: ``limit`` is the operand where ``resolve`` has nothing to resolve."""
+class _Clause:
+    """A clause, ready to be looked at."""
 
     holds: Holds
     path: str
     operator: str
     get: Getter
-    limit: Json
-    resolve: Getter | None
-    references: tuple[tuple[str, Getter], ...]
+    operand: Operand
+
+    def read(self, question: Question) -> Reading:
+        value, limit = recordable(self.get(question)), self.operand.constant
+        if self.operand.resolve is not None:
+            limit = recordable(self.operand.resolve(question))
+        return Reading(path=self.path, operator=self.operator, value=value, limit=limit)
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
+    """A rule, ready to be looked at."""
+
     written: WrittenRule
-    clauses: tuple[_Compiled, ...]
+    clauses: tuple[_Clause, ...]
+    settings: tuple[Setting, ...]
+
+    def matches(self, question: Question) -> bool | None:
+        """Whether all surely holds; None where nothing surely fails, and something cannot be said."""
+        sure = True
+        for clause in self.clauses:
+            found = clause.holds(question)
+            if found is False:
+                return False
+            sure = sure and found is True
+        return sure or None
+
+    def ruling(self, question: Question, *, sure: bool) -> Ruling | None:
+        """What it says where it matches, or may; None where it is an edit that changes nothing."""
+        written, read = self.written, tuple(clause.read(question) for clause in self.clauses)
+        if not sure:
+            return Ruling("deny", written.name, self._doubt(question), NOT_ALLOWED, read)
+        if written.then != "edit":
+            text = written.text or NOT_ALLOWED if written.then == "deny" else written.text
+            return Ruling(written.then, written.name, written.reason, text, read)
+        change = edited(self.settings, question)
+        read += tuple(setting.read(question) for setting in self.settings)
+        if change.doubt:
+            return Ruling("deny", written.name, change.doubt, NOT_ALLOWED, read)
+        if not change.changed:
+            return None
+        return Ruling("edit", written.name, written.reason, read=read, arguments=change.arguments)
+
+    def _doubt(self, question: Question) -> str:
+        doubtful = next(clause for clause in self.clauses if clause.holds(question) is None)
+        if doubtful.get(question) is MISSING:
+            return f"{doubtful.path} is missing"
+        if missing := doubtful.operand.missing(question):
+            return f"{missing} is missing"
+        return f"{doubtful.path} cannot be compared ({doubtful.operator})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +87,8 @@ class RulesPolicy:
     """Rules in order; the first that matches decides.
 
     A rule matches if all it compares surely holds, and does not if anything surely fails. Where neither can be said,
-    since a value is missing or cannot be compared, the call is denied there and then. No match is a denial too.
+    since a value is missing or cannot be compared, the call is denied there and then. No match is a denial too. An
+    edit that would change nothing is passed over, so that judging the changed call comes to an end.
 
     ``digest`` is that of what decides; ``wording`` that of the text, with comments, spacing and reasons.
     """
@@ -87,77 +133,64 @@ class RulesPolicy:
     def _of(cls, data: dict[str, Json], wording: str) -> RulesPolicy:
         written = rules_of(data)
         deciding = digest([rule.deciding() for rule in written])
-        rules = tuple(_Rule(rule, tuple(map(_compiled, rule.clauses))) for rule in written)
+        rules = tuple(_Rule(rule, tuple(map(_compiled, rule.clauses)), _settings(rule)) for rule in written)
         return cls(deciding, wording, {"rule": data.get("rule", []), "wording": wording}, rules)
 
-    def judge(self, question: Question) -> Ruling:
-        """The ruling of the first rule that matches; it never raises, whatever the arguments are."""
+    @property
+    def written(self) -> tuple[WrittenRule, ...]:
+        """The rules as they are written, in order."""
+        return tuple(rule.written for rule in self._rules)
+
+    def opinion(self, question: Question) -> Ruling | None:
+        """The ruling of the first rule that matches; None if none does. It never raises, whatever the arguments are."""
         for rule in self._rules:
-            sure = True
-            for clause in rule.clauses:
-                found = clause.holds(question)
-                if found is False:
-                    break
-                sure = sure and found is True
-            else:
-                return _ruling(rule, question) if sure else _undecided(rule, question)
-        return Ruling("deny", "no rule", "no rule matches", NOT_ALLOWED)
-
-
-def _ruling(rule: _Rule, question: Question) -> Ruling:
-    written = rule.written
-    text = "" if written.then == "allow" else written.text or NOT_ALLOWED
-    return Ruling(written.then, written.name, written.reason, text, _readings(rule, question))
-
-
-def _undecided(rule: _Rule, question: Question) -> Ruling:
-    doubtful = next(clause for clause in rule.clauses if clause.holds(question) is None)
-    sides = ((doubtful.path, doubtful.get), *doubtful.references)
-    missing = next((path for path, get in sides if get(question) is MISSING), None)
-    reason = f"{missing} is missing" if missing else f"{doubtful.path} cannot be compared ({doubtful.operator})"
-    return Ruling("deny", rule.written.name, reason, NOT_ALLOWED, _readings(rule, question))
-
-
-def _readings(rule: _Rule, question: Question) -> tuple[Reading, ...]:
-    return tuple(_reading(clause, question) for clause in rule.clauses)
-
-
-def _reading(clause: _Compiled, question: Question) -> Reading:
-    limit = clause.limit if clause.resolve is None else recordable(clause.resolve(question))
-    return Reading(path=clause.path, operator=clause.operator, value=recordable(clause.get(question)), limit=limit)
-
-
-def recordable(value: Json) -> Json:
-    """``value`` as a reading holds it; None where there is none, or none that a record could spell."""
-    if value is MISSING:
+            found = rule.matches(question)
+            if found is not False and (ruling := rule.ruling(question, sure=found is True)) is not None:
+                return ruling
         return None
-    if isinstance(value, str) and value.isascii():
-        return value
-    try:
-        canonical(value)
-    except BadInput:
-        return None
-    return value
+
+    def judge(self, question: Question) -> Ruling:
+        """The ruling of the first rule that matches; else a denial."""
+        return self.opinion(question) or NO_RULE
+
+    def looks(self, question: Question) -> Iterator[RuleLook]:
+        """What is looked at, rule by rule, up to the one that decides."""
+        for rule in self._rules:
+            found = rule.matches(question)
+            ruling = None if found is False else rule.ruling(question, sure=found is True)
+            outcome: Outcome = "no match" if found is False else "changes nothing" if ruling is None else "decides"
+            yield RuleLook(rule.written.name, rule.written.then, outcome, _looked(rule, question), ruling)
+            if ruling is not None:
+                return
 
 
-def _compiled(clause: Clause) -> _Compiled:
-    limit, resolve = _operand(clause.operand)
-    references = tuple((spelled(path_of(text)), getter(path_of(text))) for text in _references(clause.operand))
-    get = getter(clause.path)
-    holds = _holds(clause, get, limit, resolve)
-    return _Compiled(holds, spelled(clause.path), clause.operator, get, limit, resolve, references)
+def _looked(rule: _Rule, question: Question) -> tuple[ClauseLook, ...]:
+    clauses = zip(rule.written.clauses, rule.clauses, strict=True)
+    return tuple(
+        ClauseLook(clause.read(question), written.operand, clause.holds(question)) for written, clause in clauses
+    )
 
 
-def _holds(clause: Clause, get: Getter, limit: Json, resolve: Getter | None) -> Holds:
+def _settings(rule: WrittenRule) -> tuple[Setting, ...]:
+    return tuple(Setting(change.path, Operand.compiled(change.operand)) for change in rule.changes)
+
+
+def _compiled(clause: Clause) -> _Clause:
+    get, operand = getter(clause.path), Operand.compiled(clause.operand)
+    return _Clause(_holds(clause, get, operand), spelled(clause.path), clause.operator, get, operand)
+
+
+def _holds(clause: Clause, get: Getter, operand: Operand) -> Holds:
     """Whether the clause holds for a question; None where that cannot be said."""
+    constant, resolve = operand.constant, operand.resolve
     if clause.operator == "known":
-        return lambda question: (get(question) is not MISSING) is limit
-    if clause.path[0] in TEXTS and clause.operator == "is" and isinstance(limit, str):
-        return lambda question: bool(get(question) == limit)
+        return lambda question: (get(question) is not MISSING) is constant
+    if clause.path[0] in TEXTS and clause.operator == "is" and isinstance(constant, str):
+        return lambda question: bool(get(question) == constant)
     test = OPERATORS[clause.operator]
 
     def holds(question: Question) -> bool | None:
-        value, against = get(question), limit if resolve is None else resolve(question)
+        value, against = get(question), constant if resolve is None else resolve(question)
         if value is MISSING or against is MISSING:
             return None
         try:
@@ -166,38 +199,3 @@ def _holds(clause: Clause, get: Getter, limit: Json, resolve: Getter | None) -> 
             return None
 
     return holds
-
-
-def _references(operand: Json) -> list[str]:
-    if is_reference(operand):
-        return [operand]
-    inner = operand.values() if isinstance(operand, dict) else operand if isinstance(operand, list) else ()
-    return [reference for one in inner for reference in _references(one)]
-
-
-def _operand(operand: Json) -> tuple[Json, Getter | None]:
-    """An operand without references as it is, ``$$`` read as ``$``; one with them as what resolves it."""
-    if is_reference(operand):
-        return None, getter(path_of(operand))
-    if isinstance(operand, list):
-        parts = [_operand(one) for one in operand]
-        if all(resolve is None for _, resolve in parts):
-            return [limit for limit, _ in parts], None
-        return None, lambda question: _whole([_resolved(part, question) for part in parts])
-    if isinstance(operand, dict):
-        named = {key: _operand(one) for key, one in operand.items()}
-        if all(resolve is None for _, resolve in named.values()):
-            return {key: limit for key, (limit, _) in named.items()}, None
-        return None, lambda question: _whole({key: _resolved(part, question) for key, part in named.items()})
-    return operand[1:] if isinstance(operand, str) and operand.startswith("$$") else operand, None
-
-
-def _resolved(part: tuple[Json, Getter | None], question: Question) -> Json:
-    limit, resolve = part
-    return limit if resolve is None else resolve(question)
-
-
-def _whole(filled: Json) -> Json:
-    """A list or table with its references resolved; as a whole missing if one of them is."""
-    values = filled.values() if isinstance(filled, dict) else filled
-    return MISSING if any(value is MISSING for value in values) else filled

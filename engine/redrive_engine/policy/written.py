@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from redrive_engine.policy.paths import FIELDS, TABLES, Path, split
+from redrive_engine.policy.paths import FIELDS, TABLES, WEEKDAYS, Path, split
 from redrive_engine.policy.question import RESERVED
 from redrive_engine.toml_file import Misfit
 from redrive_events import Json, Verdict
 from redrive_projections import OPERATORS, problem_of
 
 _WORDS = (*OPERATORS, "known")
-_KEYS = ("name", "when", "then", "reason", "text")
-_VERDICTS: dict[str, Verdict] = {"allow": "allow", "deny": "deny"}
-_STAND_INS: dict[str, Json] = {"one_of": [], "not_one_of": [], "at_most": 0, "at_least": 0}
+_KEYS = ("name", "when", "then", "set", "reason", "text")
+_VERDICTS: dict[str, Verdict] = {"allow": "allow", "deny": "deny", "ask": "ask", "edit": "edit"}
+_STAND_INS: dict[str, Json] = {
+    **{"one_of": [], "not_one_of": [], "at_most": 0, "at_least": 0, "domain_one_of": [], "domain_not_one_of": []},
+    **{"not_before": "2026-01-01", "not_after": "2026-01-01"},
+}
+_ALLOWED: dict[str, tuple[str, Collection[Json]]] = {
+    "effect": ("an effect is read or write", ("read", "write")),
+    "hour": ("an hour is 0 to 23, of UTC", range(24)),
+    "weekday": (f"a weekday is {', '.join(WEEKDAYS)}", WEEKDAYS),
+}
 _ROOTS = ", ".join([*(f"${name}" for name in FIELDS), *(f"${name}.…" for name in TABLES)])
 
 
@@ -30,19 +38,29 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What an edit puts at ``path`` inside the arguments: ``operand``, which may hold ``$`` references."""
+
+    path: Path
+    operand: Json
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenRule:
     """A rule as it is written, its clauses in the order in which they are looked at."""
 
     name: str
     clauses: tuple[Clause, ...]
     then: Verdict
+    changes: tuple[Change, ...] = ()
     reason: str = ""
     text: str = ""
 
     def deciding(self) -> Json:
         """What of it decides, as data: all but the ``reason``."""
         clauses = [[list(clause.path), clause.operator, clause.operand] for clause in self.clauses]
-        return [self.name, clauses, self.then, self.text]
+        changes = [[list(change.path), change.operand] for change in self.changes]
+        return [self.name, clauses, self.then, self.text, changes]
 
 
 def rules_of(data: Json) -> tuple[WrittenRule, ...]:
@@ -81,13 +99,37 @@ def _rule(table: dict[str, Json], *place: str | int) -> WrittenRule:
     if not name or name in RESERVED:
         raise Misfit(f"a rule is not called {name!r}", *place, "name")
     if not isinstance(then, str) or then not in _VERDICTS:
-        raise Misfit(f"then is allow or deny, not {then!r}", *place, "then")
-    if text and then == "allow":
-        raise Misfit("text is what the model reads of a denial; an allowed call has none", *place, "text")
+        raise Misfit(f"then is {', '.join(_VERDICTS)}, not {then!r}", *place, "then")
+    if text and then in {"allow", "edit"}:
+        raise Misfit("text is what the model reads of a denial; a call that is made has none", *place, "text")
     if not isinstance(table["when"], dict):
         raise Misfit("when is a table; an empty one always matches", *place, "when")
     clauses = sorted(_clauses(table["when"], *place, "when"), key=_cheapest_first)
-    return WrittenRule(name, tuple(clauses), _VERDICTS[then], table.get("reason", ""), text)
+    changes = _changes(table, *place) if then == "edit" or "set" in table else ()
+    return WrittenRule(name, tuple(clauses), _VERDICTS[then], changes, table.get("reason", ""), text)
+
+
+def _changes(table: dict[str, Json], *place: str | int) -> tuple[Change, ...]:
+    """What an edit sets, in an order that the spelling does not change."""
+    if table["then"] != "edit":
+        raise Misfit("only a rule that says edit sets anything", *place, "set")
+    what = table.get("set")
+    arguments = what.get("arguments") if isinstance(what, dict) else None
+    if not isinstance(arguments, dict) or not arguments or len(what or ()) != 1:
+        problem = "an edit sets arguments, like set = { arguments.cents = 5_000 }"
+        raise Misfit(problem, *place, *(("set",) if "set" in table else ()))
+    return tuple(sorted(_set(arguments, (), *place, "set", "arguments"), key=lambda change: change.path))
+
+
+def _set(value: Json, path: Path, *place: str | int) -> Iterator[Change]:
+    """Each value below a table, with the names that lead to it; an empty table is a value."""
+    if path and not (isinstance(value, dict) and value):
+        if problem := _no_operand(value):
+            raise Misfit(problem, *place)
+        yield Change(path, value)
+        return
+    for name, inner in value.items():
+        yield from _set(inner, (*path, name), *place, name)
 
 
 def _check_keys(table: dict[str, Json], *place: str | int) -> None:
@@ -137,9 +179,22 @@ def _compared(path: Path, value: Json, *place: str | int) -> Iterator[Clause]:
     if problem := _unfit(predicate):
         raise Misfit(problem, *place)
     for operator, operand in predicate.items():
-        if path == ("effect",) and operator == "is" and operand not in {"read", "write"}:
-            raise Misfit(f"an effect is read or write, not {operand!r}", *place)
+        if problem := _odd(path, operator, operand):
+            raise Misfit(problem, *place)
         yield Clause(path, operator, operand)
+
+
+def _odd(path: Path, operator: str, operand: Json) -> str | None:
+    """Why nothing at ``path`` can ever stand in this relation to a constant; None if something can."""
+    if path == ("at",) and operator not in {"not_before", "not_after"}:
+        return f"a time is compared by not_before and not_after, not by {operator}"
+    allowed = _ALLOWED.get(path[0]) if len(path) == 1 else None
+    if allowed is None or operator == "known":
+        return None
+    for one in operand if isinstance(operand, list) else [operand]:
+        if not is_reference(one) and (isinstance(one, bool) or one not in allowed[1]):
+            return f"{allowed[0]}, not {one!r}"
+    return None
 
 
 def _unfit(predicate: dict[str, Json]) -> str | None:

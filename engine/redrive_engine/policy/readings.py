@@ -1,0 +1,19 @@
+"""Values as a verdict's readings hold them."""
+
+from __future__ import annotations
+
+from redrive_events import BadInput, Json, canonical
+from redrive_projections import MISSING
+
+
+def recordable(value: Json) -> Json:
+    """``value`` as a reading holds it; None where there is none, or none that a record could spell."""
+    if value is MISSING:
+        return None
+    if isinstance(value, str) and value.isascii():
+        return value
+    try:
+        canonical(value)
+    except BadInput:
+        return None
+    return value
