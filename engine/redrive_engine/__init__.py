@@ -13,6 +13,7 @@ from redrive_engine.contract import (
     WorkflowStep,
 )
 from redrive_engine.drive import append_of, cause_of, drive, lease_of, without_waiting, write
+from redrive_engine.envelope import Observed
 from redrive_engine.grounded import Grounded
 from redrive_engine.lessons import lessons
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
@@ -20,7 +21,7 @@ from redrive_engine.loading import load_agent, registered
 from redrive_engine.loop import react
 from redrive_engine.program import RULES, Program, permissive
 from redrive_engine.signals import annotate, cancel, say, signal
-from redrive_engine.tools import Call, Landed, NotLanded, Observed, Tool, ToolError, tool
+from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError, tool
 from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier
 from redrive_engine.world import Happened, Waiting, World
 

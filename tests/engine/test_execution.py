@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from redrive_engine.envelope import Observed
 from redrive_engine.execution import Outcome, ask_reconcile, cut_text, execute
-from redrive_engine.tools import Call, Landed, NotLanded, Observed, Tool, ToolError, tool
+from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError, tool
 from redrive_events import Json
 
 CALL = Call(number=1, tool="", arguments={})
