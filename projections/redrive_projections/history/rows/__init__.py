@@ -9,8 +9,11 @@ from redrive_events import (
     EVENTS,
     NOTES,
     AnnotationMade,
+    ApprovalAsked,
+    ApprovalGiven,
     CallIntercepted,
     DecisionMade,
+    EffectCompensated,
     EffectConfirmed,
     EffectInDoubt,
     EffectReconciled,
@@ -24,6 +27,7 @@ from redrive_events import (
     ObservationReceived,
     ObservationRefused,
     ObservationVerified,
+    OutcomeStated,
     PersonAsked,
     PlanDrawn,
     Quarantined,
@@ -40,7 +44,7 @@ from redrive_events import (
     examined,
     kind_of,
 )
-from redrive_projections.history.rows import calling, deciding, overall, remarks
+from redrive_projections.history.rows import asking, calling, deciding, overall, remarks
 from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.tables import EventRow, PayloadRow, Row
 from redrive_projections.history.values import payload_of, whole
@@ -109,6 +113,9 @@ _STEPS: dict[type, Callable[[RunRows, Record, Any], None]] = {
     RunStarted: overall.started,
     LeaseGranted: overall.leased,
     PersonAsked: overall.person_asked,
+    ApprovalAsked: asking.approval_asked,
+    ApprovalGiven: asking.answered,
+    OutcomeStated: asking.stated,
     StopDecided: overall.stopped,
     RunEnded: overall.ended,
     MessageReceived: deciding.spoken,
@@ -128,6 +135,7 @@ _STEPS: dict[type, Callable[[RunRows, Record, Any], None]] = {
     ObservationRefused: calling.refused,
     EffectConfirmed: calling.confirmed,
     EffectInDoubt: calling.in_doubt,
+    EffectCompensated: calling.compensated,
     ReconcileAsked: calling.authority_asked,
     EffectReconciled: calling.reconciled,
     FactCommitted: calling.committed,

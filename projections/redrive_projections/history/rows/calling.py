@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redrive_events import (
     CallIntercepted,
+    EffectCompensated,
     EffectConfirmed,
     EffectInDoubt,
     EffectReconciled,
@@ -17,9 +18,10 @@ from redrive_events import (
     VerdictGiven,
     text_of,
 )
+from redrive_projections.history.rows.asking import unanswered
 from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.tables import EffectRow, FactRow, ObservationRow, ToolCallRow, VerdictRow
-from redrive_projections.history.values import between, json_text, whole
+from redrive_projections.history.values import between, json_text, moment, whole
 
 EXCERPT_CHARS_MAX = 400
 # A child run has effects of its own, in its own rows.
@@ -47,8 +49,11 @@ def judged(rows: RunRows, record: Record, event: VerdictGiven) -> None:
             reason=event.reason or None,
             text=event.text or None,
             read=json_text(event.read),
+            arguments=json_text(event.arguments) if event.verdict == "edit" else None,
+            policy=event.policy or None,
         )
     )
+    unanswered(rows, record, "expired")
 
 
 def intercepted(rows: RunRows, record: Record, event: CallIntercepted) -> None:
@@ -79,6 +84,7 @@ def called(rows: RunRows, record: Record, event: ToolCalled) -> None:
         timeout_ms=None if event.timeout_ms is None else whole(event.timeout_ms),
         position=record.position,
         asked_at=rows.at,
+        compensates=None if event.compensates is None else whole(event.compensates),
     )
     rows.tool_calls.append(row)
     rows.attempt_of[number] = row
@@ -97,7 +103,13 @@ def observed(rows: RunRows, record: Record, event: ObservationReceived) -> None:
         observed_at=rows.at,
         call=number,
         status=event.status,
+        error=event.error or None,
         source=event.source or None,
+        tenant=event.tenant or None,
+        trust=event.trust,
+        schema_version=event.schema_version or None,
+        as_of=None if event.as_of is None else moment(event.as_of),
+        redirects=whole(event.redirects),
         media_type=event.media_type,
         size_bytes=whole(event.size_bytes),
         cut_bytes=whole(event.cut),
@@ -110,7 +122,7 @@ def observed(rows: RunRows, record: Record, event: ObservationReceived) -> None:
         row.latency_ms = between(attempt.asked_at, row.observed_at)
         attempt.answer_position, attempt.answered_at, attempt.status = record.position, rows.at, event.status
         attempt.media_type, attempt.source, attempt.latency_ms = event.media_type, row.source, row.latency_ms
-        attempt.size_bytes, attempt.cut_bytes = row.size_bytes, row.cut_bytes
+        attempt.size_bytes, attempt.cut_bytes, attempt.error = row.size_bytes, row.cut_bytes, row.error
     if step is not None:
         row.step, row.rule = step.step, step.rule
         step.status, step.source, step.latency_ms = event.status, row.source, row.latency_ms
@@ -156,6 +168,13 @@ def reconciled(rows: RunRows, record: Record, event: EffectReconciled) -> None:
     _came_out(rows, record, event.call, event.outcome, event.outcome)
 
 
+def compensated(rows: RunRows, record: Record, event: EffectCompensated) -> None:
+    """Another call has undone it."""
+    if (row := rows.effect_of.get(whole(event.call))) is not None:
+        row.state, row.compensated_by = "compensated", whole(event.by)
+        row.settled_position, row.settled_at = record.position, rows.at
+
+
 def committed(rows: RunRows, record: Record, event: FactCommitted) -> None:
     """Something is known."""
     rows.facts.append(
@@ -190,6 +209,7 @@ def _planned(rows: RunRows, attempt: ToolCallRow) -> None:
         digest=attempt.digest,
         position=attempt.position,
         planned_at=attempt.asked_at,
+        compensates=attempt.compensates,
     )
     rows.effects.append(row)
     rows.effect_of[attempt.call] = row

@@ -10,6 +10,7 @@ from redrive_events import Json, Quarantined, Record, call_digest
 from redrive_projections.folding import evolve
 from redrive_projections.history.tables import (
     AnnotationRow,
+    ApprovalRow,
     BudgetRow,
     DecisionRow,
     DivergenceRow,
@@ -51,6 +52,7 @@ class RunRows:
         self.observations: list[ObservationRow] = []
         self.facts: list[FactRow] = []
         self.effects: list[EffectRow] = []
+        self.approvals: list[ApprovalRow] = []
         self.budgets: list[BudgetRow] = []
         self.reflections: list[ReflectionRow] = []
         self.plans: list[PlanRow] = []
@@ -66,6 +68,8 @@ class RunRows:
         self.effect_of: dict[int, EffectRow] = {}
         self.seen_of: dict[int, ObservationRow] = {}
         self.plan: list[PlanRow] = []
+        self.unapproved: list[ApprovalRow] = []
+        self.doubts: dict[int, int] = {}
         self.at: Moment | None = None
         self.last_at: Moment | None = None
         self._at, self._now = datetime.min.replace(tzinfo=UTC), Moment(0)
@@ -92,6 +96,7 @@ class RunRows:
         yield "tool_calls", self.tool_calls
         yield "observations", self.observations
         yield "effects", self.effects
+        yield "approvals", self.approvals
         yield "reflections", self.reflections
         yield "plans", self.plans
         yield "annotations", self.annotations

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from redrive_events import LeaseGranted, PersonAsked, Record, RunEnded, RunStarted, StopDecided
 from redrive_projections.budget import limits, used
 from redrive_projections.completion import status
+from redrive_projections.history.rows.asking import doubted, unanswered
 from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.tables import BudgetRow, LineageRow, MessageRow, RunRow
 from redrive_projections.history.values import json_text, whole
@@ -35,7 +36,6 @@ def started(rows: RunRows, record: Record, event: RunStarted) -> None:
     row.agent, row.version, row.goal = event.agent, event.version or None, event.goal
     row.principal, row.tenant = event.principal or None, event.tenant or None
     row.labels, row.arm = event.labels, event.labels.get("arm")
-    row.task = event.labels.get("task", event.goal)
     if row.arm is None and event.source is None:
         row.arm = event.contract.arm
     row.parts = {name: part.digest for name, part in event.parts.items()}
@@ -68,11 +68,13 @@ def person_asked(rows: RunRows, record: Record, event: PersonAsked) -> None:
     """It waits for a person."""
     rows.of_run.people_asked += 1
     rows.of_run.escalations += event.why == "escalation"
+    doubted(rows, record, event)
 
 
 def stopped(rows: RunRows, record: Record, event: StopDecided) -> None:
     """An end by which it is handed over is an escalation too."""
     rows.of_run.escalations += event.status == "escalated"
+    unanswered(rows, record, "withdrawn")
 
 
 def ended(rows: RunRows, record: Record, event: RunEnded) -> None:

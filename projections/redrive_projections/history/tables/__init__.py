@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from types import MappingProxyType
 
-from redrive_projections.history.tables.calls import EffectRow, ObservationRow, ToolCallRow
+from redrive_projections.history.tables.calls import ApprovalRow, EffectRow, ObservationRow, ToolCallRow
 from redrive_projections.history.tables.columns import (
     Column,
     JsonText,
@@ -33,6 +33,7 @@ from redrive_projections.history.tables.steps import (
 __all__ = [
     "ROWS",
     "AnnotationRow",
+    "ApprovalRow",
     "BudgetRow",
     "Column",
     "DecisionRow",
@@ -74,6 +75,7 @@ ROWS: MappingProxyType[str, type[Row]] = MappingProxyType(
         "observations": ObservationRow,
         "facts": FactRow,
         "effects": EffectRow,
+        "approvals": ApprovalRow,
         "budgets": BudgetRow,
         "reflections": ReflectionRow,
         "plans": PlanRow,

@@ -31,6 +31,10 @@ class ToolCallRow(Row, kw_only=True):
     verifier: Annotated[str | None, "The verifier that judged the observation last."] = None
     verified: Annotated[bool | None, "Whether it accepted the observation."] = None
     refusal: Annotated[str | None, "Why it did not."] = None
+    error: Annotated[str | None, "The class of a failure: refused, unavailable, failed, limits, sealed value lost."] = (
+        None
+    )
+    compensates: Annotated[int | None, "The call that this one, which is the engine's own, is to undo."] = None
     outcome: Annotated[str | None, "Of a write, the last that is known: landed, not_landed, unknown or in_doubt."] = (
         None
     )
@@ -47,7 +51,15 @@ class ObservationRow(Row, kw_only=True):
     tool: Annotated[str | None, "The tool."] = None
     rule: Annotated[str | None, "The rule that had allowed the call."] = None
     status: Annotated[str, "ok, error, timeout, cancelled or unknown."]
+    error: Annotated[str | None, "The class of a failure: refused, unavailable, failed, limits, sealed value lost."] = (
+        None
+    )
     source: Annotated[str | None, "Where it says it comes from."] = None
+    tenant: Annotated[str | None, "Whose data it says it is."] = None
+    trust: Annotated[str, "untrusted or trusted."] = "untrusted"
+    schema_version: Annotated[str | None, "The version of its schema."] = None
+    as_of: Annotated[Moment | None, "The moment that it shows, where the source says so."] = None
+    redirects: Annotated[int, "How many redirects led to it."] = 0
     media_type: Annotated[str, "Of what type the content is."]
     size_bytes: Annotated[int, "The size of the content, before anything was cut."] = 0
     cut_bytes: Annotated[int, "How much of it was left out."] = 0
@@ -71,12 +83,41 @@ class EffectRow(Row, kw_only=True):
     planned_at: Annotated[Moment | None, "When that was."] = None
     state: Annotated[
         str,
-        "planned while nothing is known, confirmed, in_doubt; then the authority: landed, not_landed, unknown.",
+        "planned while nothing is known, confirmed, in_doubt; by the authority or a person: landed, not_landed, "
+        "unknown; compensated once another call has undone it.",
     ] = "planned"
     doubt: Annotated[str | None, "Why it was in doubt: timeout, unknown, cancelled, worker lost."] = None
     doubted_position: Annotated[int | None, "Where that stands."] = None
     reconciled: Annotated[int, "How often the authority was asked."] = 0
+    stated_by: Annotated[str | None, "The person who said what became of it."] = None
+    compensates: Annotated[int | None, "The call that this one is to undo."] = None
+    compensated_by: Annotated[int | None, "The call that undid it."] = None
     settled_position: Annotated[
         int | None, "Where the state became what it is; NULL while it is planned or in doubt."
     ] = None
     settled_at: Annotated[Moment | None, "When that was."] = None
+
+
+class ApprovalRow(Row, kw_only=True):
+    """One row for each time a person was asked whether a call may be made."""
+
+    position: Annotated[int, "Where the question stands."]
+    asked_at: Annotated[Moment | None, "When it was asked."] = None
+    step: Annotated[int | None, "The step that the call belongs to."] = None
+    call: Annotated[int, "The call."]
+    tool: Annotated[str | None, "The tool."] = None
+    digest: Annotated[str, "The digest of all that is shown: tool, arguments, object and destination."]
+    object: Annotated[JsonText, "What the call acts on, as the tool names it."]
+    destination: Annotated[JsonText, "Where it goes, as the tool names it."]
+    reason: Annotated[str | None, "Why a person is asked."] = None
+    expires_at: Annotated[Moment | None, "Until when an answer counts."] = None
+    answer: Annotated[
+        str | None,
+        "grant, refuse or edit; expired where none came in time, withdrawn where the run stopped; NULL while open.",
+    ] = None
+    answered_by: Annotated[str | None, "Who answered."] = None
+    answer_position: Annotated[int | None, "Where the answer stands, or what took its place."] = None
+    answered_at: Annotated[Moment | None, "When that was."] = None
+    waited_ms: Annotated[int | None, "From the question to that; NULL if the run has no clock."] = None
+    arguments: Annotated[JsonText | None, "The arguments of an edit."] = None
+    answer_reason: Annotated[str | None, "Why it was answered so."] = None

@@ -57,11 +57,8 @@ class RunRow(Row, kw_only=True):
         default_factory=dict
     )
     rules: Annotated[int | None, "The version of the engine's own behaviour."] = None
-    task: Annotated[
-        str | None, "What it was to do: the label task, else the goal; repeated trials of a task have the same."
-    ] = None
     people_asked: Annotated[int, "How often it waited for a person's words."] = 0
-    escalations: Annotated[int, "How often it was handed to a person, or ended so."] = 0
+    escalations: Annotated[int, "How often it was handed to a person, or was to end so."] = 0
     workers: Annotated[int, "How often a worker took it up."] = 0
     parent: Annotated[str | None, "The run that called this one."] = None
     parent_call: Annotated[int | None, "By which of its calls; NULL where that is not known."] = None

@@ -23,7 +23,7 @@ class StepRow(Row, kw_only=True):
     arguments: Annotated[JsonText | None, "The arguments; a text where they could not be read."] = None
     digest: Annotated[str | None, "The digest of tool and arguments: equal calls have equal ones."] = None
     repeat: Annotated[bool | None, "Whether the run had proposed the same tool with the same arguments before."] = None
-    verdict: Annotated[str | None, "allow or deny."] = None
+    verdict: Annotated[str | None, "The last one on it: allow, deny, ask or edit."] = None
     rule: Annotated[str | None, "The rule that decided it."] = None
     intercepted: Annotated[str | None, "The guard that held the allowed call back: repeated or last_step."] = None
     effect: Annotated[str | None, "read or write; NULL if the tool was not called."] = None
@@ -97,11 +97,15 @@ class VerdictRow(Row, kw_only=True):
     step: Annotated[int, "The step that the call belongs to."]
     call: Annotated[int, "The call that was judged."]
     tool: Annotated[str | None, "The tool."]
-    verdict: Annotated[str, "allow or deny."]
+    verdict: Annotated[str, "allow, deny, ask (a person) or edit (the arguments, which are judged next)."]
     rule: Annotated[str, "The rule that decided."]
     reason: Annotated[str | None, "Why, for the record."]
     text: Annotated[str | None, "What the model was told."]
     read: Annotated[JsonText, "What the rule looked at: a list of path, operator, value and limit."]
+    arguments: Annotated[JsonText | None, "The arguments that an edit gives the call."] = None
+    policy: Annotated[str | None, "The digest of the policy that ruled; NULL where the contract or the engine did."] = (
+        None
+    )
 
 
 class FactRow(Row, kw_only=True):
