@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from redrive_engine.loop.follows import Follows
 from redrive_engine.loop.guards import intercepted
 from redrive_engine.loop.judge import judge, target, verdict_of
 from redrive_engine.loop.recovering import judged
-from redrive_engine.policy import APPROVAL, EXPIRED, NOT_ALLOWED, NOT_APPROVED, Ruling
+from redrive_engine.policy import APPROVAL, EXPIRED, NOT_APPROVED, Ruling
 from redrive_engine.program import Program
 from redrive_events import (
     ALONE,
@@ -25,10 +26,13 @@ from redrive_events import (
     ProposedCall,
     StopDecided,
     VerdictGiven,
-    call_digest,
     shown_digest,
 )
 from redrive_projections import Call, RunState, left
+
+# What the model reads of an approval that did not come; why is the people's matter, who may speak to it besides.
+REFUSED: Final = "A person was asked, and did not allow this call."
+NOBODY: Final = "This call needs a person to allow it, and nobody did in time."
 
 
 def called(program: Program, s: RunState, decision: Decision, *, step: int = 0) -> Follows:
@@ -81,7 +85,7 @@ def _approval_asked(program: Program, s: RunState, call: Call, verdict: VerdictG
     acts_on, destination = target(program, call)
     return ApprovalAsked(
         call=call.number,
-        digest=shown_digest(call.tool, call.arguments, acts_on, destination),
+        digest=_shown(program, call),
         object=acts_on,
         destination=destination,
         reason=verdict.reason or verdict.rule,
@@ -89,22 +93,26 @@ def _approval_asked(program: Program, s: RunState, call: Call, verdict: VerdictG
     )
 
 
+def _shown(program: Program, call: Call) -> str:
+    return shown_digest(call.tool, call.arguments, *target(program, call))
+
+
 def approved(program: Program, s: RunState, given: ApprovalGiven) -> Follows:
     """What a person allows is judged again, since they may have changed it, and facts may have: a denial stands.
 
-    What a rule asks about, they have answered, unless a rule has changed what they were shown.
+    What a rule asks about, they have answered, unless a rule, or another program, makes of it what they were not shown.
     """
     call = s.calls[given.call]
     if given.answer == "refuse":
         reason = ": ".join(filter(None, [f"refused by {given.by}", given.reason]))
-        verdicts = [verdict_of(call, Ruling("deny", NOT_APPROVED, reason, NOT_ALLOWED))]
+        verdicts = [verdict_of(call, Ruling("deny", NOT_APPROVED, reason, REFUSED))]
         yield verdicts[-1]
     else:
         if given.answer == "edit":
             yield verdict_of(call, Ruling("edit", APPROVAL, f"edited by {given.by}", arguments=given.arguments))
-        approved_as, verdicts = call_digest(call.tool, call.arguments), []
+        wanted, verdicts = given.digest if given.answer == "grant" else _shown(program, call), []
         for ruled in judge(program, s, call):
-            answered = ruled.verdict == "ask" and approved_as == call_digest(call.tool, call.arguments)
+            answered = ruled.verdict == "ask" and wanted == _shown(program, call)
             verdicts.append(_allowed(ruled, given) if answered else ruled)
             yield verdicts[-1]
     yield from acted_on(program, s, verdicts[-1:])
@@ -116,7 +124,7 @@ def _allowed(asking: VerdictGiven, given: ApprovalGiven) -> VerdictGiven:
 
 def unapproved(program: Program, s: RunState, asked: ApprovalAsked) -> Follows:
     """No answer in time is a no."""
-    verdict = verdict_of(s.calls[asked.call], Ruling("deny", EXPIRED, "nobody approved it in time", NOT_ALLOWED))
+    verdict = verdict_of(s.calls[asked.call], Ruling("deny", EXPIRED, "nobody approved it in time", NOBODY))
     yield verdict
     yield from acted_on(program, s, [verdict])
 

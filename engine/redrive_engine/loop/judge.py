@@ -77,7 +77,7 @@ def _by_form(program: Program, s: RunState, call: Call) -> tuple[Ruling, Questio
         told = no_such_tool(call.tool, program.offered)
         return Ruling("deny", UNKNOWN_TOOL, f"no tool {call.tool!r}", told, (read,)), None
     if declared is not None and call.tool in program.offered and (problem := declared.problems(call.arguments)):
-        return Ruling("deny", SCHEMA, reason=problem, text=f"{call.tool}: {problem}"), None
+        return Ruling("deny", SCHEMA, reason=problem, text=_told(call, problem)), None
     acts_on, destination = _target(program, call)
     question = Question(
         principal=s.started.principal,
@@ -94,6 +94,12 @@ def _by_form(program: Program, s: RunState, call: Call) -> tuple[Ruling, Questio
     if ruling.verdict == "allow" and declared is not None:
         ruling = _grounded(s, declared, call) or ruling
     return ruling, question if ruling.verdict == "allow" else None
+
+
+def _told(call: Call, problem: str) -> str:
+    """What does not fit; the model is not told to mend what it did not write."""
+    changed = "" if call.arguments == call.proposed else "its arguments were changed, and do not fit: "
+    return f"{call.tool}: {changed}{problem}"
 
 
 def _beside(call: Call) -> Ruling:

@@ -47,9 +47,10 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
     event = record.event
     if type(event) in STRANGERS or s.end is not None:
         return
+    yield from cancelled(s)
+    yield from overdue(program, s)
     for signal in s.hearing:
         yield from heard(program, s, signal)
-    yield from overdue(program, s)
     match event:
         case ModelReplied() if s.running:
             yield from replied(program, s, event)
@@ -66,11 +67,16 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
     yield from onward(program, s)
 
 
-def heard(program: Program, s: RunState, signal: Event) -> Follows:
-    """A stranger's signal takes effect: words with the next request, all else at once."""
-    match signal:
-        case CancelRequested() if s.running:
+def cancelled(s: RunState) -> Follows:
+    """A cancellation takes effect before all else that is heard: what was approved in front of it begins no more."""
+    for signal in s.hearing:
+        if isinstance(signal, CancelRequested) and s.running:
             yield StopDecided(status="cancelled", reason=signal.reason or f"cancelled by {signal.by}")
+
+
+def heard(program: Program, s: RunState, signal: Event) -> Follows:
+    """What else a stranger's signal leads to at once; words take effect with the next request."""
+    match signal:
         case ApprovalGiven() if s.running:
             yield from approved(program, s, signal)
         case OutcomeStated():
