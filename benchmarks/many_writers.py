@@ -41,9 +41,10 @@ def figures(folder: Path) -> Iterator[Figure]:
         for position in range(1, count + 1):
             log.append(name, [placed(name, position)], expected=position - 1)
 
+    pool = ThreadPoolExecutor(WRITERS)  # its threads are begun once, as those of a server
+
     def together() -> None:
-        with ThreadPoolExecutor(WRITERS) as pool:
-            list(pool.map(lambda name: write(name, APPENDS), [f"run-{next(made)}" for _ in range(WRITERS)]))
+        list(pool.map(lambda name: write(name, APPENDS), [f"run-{next(made)}" for _ in range(WRITERS)]))
 
     def alone() -> None:
         write(f"run-{next(made)}", WRITERS * APPENDS)
@@ -51,6 +52,7 @@ def figures(folder: Path) -> Iterator[Figure]:
     units = WRITERS * APPENDS
     found = compared(f"{WRITERS} runs of one process", together, "one run", alone, units=units, rounds=9)
     yield replace(found, note=f"{1 / found.ratio:.1f} x as many in the same time")
+    pool.shutdown()
     log.close()
     waits = _waits(folder / "processes.db", WRITERS), _waits(folder / "process.db", 1)
     many, one = (sorted(each) for each in waits)

@@ -7,6 +7,7 @@ import sqlite3
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -91,8 +92,15 @@ def waits_until(fits: Callable[[], bool]) -> None:
 
 def waiting_threads() -> int:
     """How many threads of this process stand in the line of a log."""
-    frames = sys._current_frames().values()
-    return sum(frame.f_code.co_name == "_line_up" for frame in frames)
+    return threads_in("_line_up")
+
+
+def threads_in(name: str) -> int:
+    """How many threads of this process are in a function of that name, or wait there."""
+    return sum(
+        any(frame.f_code.co_name == name for frame, _ in traceback.walk_stack(top))
+        for top in sys._current_frames().values()
+    )
 
 
 # In one process
@@ -195,6 +203,39 @@ def test_who_breaks_off_while_writing_for_others_leaves_them_in_line(log: Sqlite
     assert isinstance(broken.exception(), KeyboardInterrupt)
     assert [one.result() for one in others] == [None, None]
     assert sorted(head.run_id for head in log.runs()) == ["a", "b", "run"]
+
+
+def test_those_who_shared_a_commit_share_the_next(log: SqliteLog, path: Path) -> None:
+    """The first to come back would write alone, and all others after that; a moment's patience is quicker for all."""
+
+    class Slow(str):
+        """A name that takes its time to be written, so that the patience for the next one lasts."""
+
+        __slots__ = ()
+
+        def __conform__(self, _: object) -> str:
+            time.sleep(0.3)
+            return str(self)
+
+    slow = partial(log.append, Slow("a"), append("a", 1), expected=0)
+    for asked in lined_up(log, [slow, appending(log, "b", 1)]):
+        asked.result()
+    before = commits(path)
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(appending(log, "a", 2))
+        waits_until(lambda: threads_in("_taken") == 1)
+        pool.submit(appending(log, "b", 2))
+    assert commits(path) - before == 1
+    assert {head.run_id: head.position for head in log.runs()} == {"run": 1, "a": 2, "b": 2}
+
+
+def test_nobody_waits_long_for_one_who_does_not_come_back(log: SqliteLog) -> None:
+    """A run that has ended keeps no other waiting."""
+    for asked in lined_up(log, [appending(log, "a", 1), appending(log, "b", 1)]):
+        asked.result()
+    for position in range(2, 5):
+        log.append("a", append("a", position), expected=position - 1)
+    assert log.head("a").position == 4
 
 
 def test_tasks_of_an_event_loop_share_commits_from_threads(log: SqliteLog, path: Path) -> None:

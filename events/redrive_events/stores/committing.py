@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
@@ -43,7 +44,8 @@ class Committer:
     """Writes to one log from many threads, each of which waits for its own answer.
 
     No thread is set apart for it: who is first in line writes for all behind, in one transaction, and calls the next.
-    So the slower the disk, the more share a commit, and nobody waits longer than two.
+    So the slower the disk, the more share a commit, and nobody waits longer than two. Who has led others is back before
+    them, and would write alone: so it waits for those who shared the commit, until twice its time has passed.
     """
 
     def __init__(self, connections: Connections) -> None:
@@ -51,6 +53,8 @@ class Committer:
         self._lock = threading.Lock()  # over the two below, and never held while anybody waits
         self._line: list[_Asker] = []
         self._first = 0
+        self._arrived = threading.Condition(self._lock)
+        self._followed, self._until = 0, 0.0  # how many shared the last commit with its leader, and are awaited so long
         self._known: Known = {}
 
     def do(self, work: Work[T]) -> T:
@@ -80,6 +84,8 @@ class Committer:
                 raise RuntimeError("an append inside an append to the same log")
             asker = _Asker(work, thread)
             self._line.append(asker)
+            if self._all_are_back():
+                self._arrived.notify()
         try:
             asker.gate.acquire()
         except BaseException:
@@ -99,22 +105,35 @@ class Committer:
 
     def _lead(self, work: Work[T]) -> T:
         """Write for oneself and for all who stand behind, up to the first who wants to be alone."""
-        behind = self._taken() if self._line else []
+        behind: list[_Asker] = []
+        began = 0.0
         try:
+            if self._line or self._followed:
+                behind = self._taken()
+                began = time.monotonic()
             if not behind:
                 return self._alone(work)
             answers = self._together([work, *(one.work for one in behind if one.work)])
             for one, answer in zip(behind, answers[1:], strict=True):
                 one.answer = answer
         finally:
+            self._followed = len(behind)
+            if behind:
+                now = time.monotonic()
+                self._until = now + 2 * (now - began)
             self._call_next(behind)
         return cast("T", answers[0].told())
 
     def _taken(self) -> list[_Asker]:
-        with self._lock:
+        """Those who stand behind, when they are back."""
+        with self._arrived:
+            self._arrived.wait_for(self._all_are_back, self._until - time.monotonic())
             behind = list(takewhile(lambda one: one.work, self._line))
             del self._line[: len(behind)]
         return behind
+
+    def _all_are_back(self) -> bool:
+        return len(self._line) >= self._followed
 
     def _call_next(self, behind: Sequence[_Asker] = ()) -> None:
         """Tell those behind, or take them back into the line if their leader broke off; then call the first."""
