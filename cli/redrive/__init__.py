@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from redrive_engine.policy import Policy, Question, RulesPolicy, Ruling
     from redrive_events import BadInput, MemoryLog, ModelReplied, RedriveError, SqliteLog, ToolUse, Usage
     from redrive_projections import state_at
+    from redrive_projections.history import Notebook, history
     from redrive_replays import Report, replay
 
 # Where a name comes from if not from the engine itself.
@@ -66,6 +67,7 @@ _DOORS = {
     "redrive_engine.policy": ("Policy", "Question", "RulesPolicy", "Ruling"),
     "redrive_events": ("BadInput", "MemoryLog", "ModelReplied", "RedriveError", "SqliteLog", "ToolUse", "Usage"),
     "redrive_projections": ("state_at",),
+    "redrive_projections.history": ("Notebook", "history"),
     "redrive_replays": ("Report", "replay"),
 }
 _HOME = {name: door for door, names in _DOORS.items() for name in names}
@@ -92,6 +94,7 @@ __all__ = [
     "ModelRequest",
     "ModelTrouble",
     "NotLanded",
+    "Notebook",
     "Observed",
     "Patience",
     "Plan",
@@ -121,6 +124,7 @@ __all__ = [
     "WorkflowStep",
     "annotate",
     "cancel",
+    "history",
     "lessons",
     "replay",
     "reply",

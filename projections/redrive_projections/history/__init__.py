@@ -2,8 +2,9 @@
 
 from redrive_projections.history.macros import MACROS, Macro
 from redrive_projections.history.measures import LABELS, MEASURES, TALLIES, Measure, Told
+from redrive_projections.history.notebook import Notebook, history
 from redrive_projections.history.opened import History
-from redrive_projections.history.question import Answer, ask, rebuild
+from redrive_projections.history.question import Answer, Questions, ask, rebuild
 from redrive_projections.history.segments import beside
 from redrive_projections.history.tables import Column, Table, schema
 from redrive_projections.history.views import View, views
@@ -18,11 +19,14 @@ __all__ = [
     "History",
     "Macro",
     "Measure",
+    "Notebook",
+    "Questions",
     "Table",
     "Told",
     "View",
     "ask",
     "beside",
+    "history",
     "rebuild",
     "schema",
     "views",

@@ -14,6 +14,11 @@ class Macro(NamedTuple):
     told: str
     sql: str
 
+    @property
+    def name(self) -> str:
+        """Its name alone."""
+        return self.call.partition("(")[0]
+
 
 TRIALS: Final = """\
 SELECT task, agent, version, model, arm, count(*) AS trials, sum(succeeded)::BIGINT AS successes

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from redrive_events import EventLog, Head, LogUnusable, MemoryLog
 from redrive_projections.history.filling import Growth, Stream, Unfit, create, fill, growth, streams_of
@@ -26,7 +26,7 @@ from redrive_projections.history.segments import (
     segments,
 )
 from redrive_projections.history.tables import ROWS
-from redrive_projections.history.views import definitions
+from redrive_projections.history.views import definitions, wanted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -37,13 +37,24 @@ TAIL_RECORDS_MAX = 4_000
 TRIES = 20
 
 
+class Reach(NamedTuple):
+    """What SQL may reach beside the tables: these files, what is in these folders, or everything there is."""
+
+    files: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+    everything: bool = False
+
+
+NOTHING: Final = Reach()
+
+
 class History:
     """Every run of ``log`` as tables, in the DuckDB connection ``db``: all that the log held at the last `refresh`.
 
     ``path`` is the file of the log: what is kept of its history stands beside it, in segments that are written once and
     then only read, so that nobody who reads waits for another reader or keeps anybody from recording. What is newer is
     in the memory of this process. Without a path, for a log in memory, or where nothing can be written, all of it is.
-    ``anew`` throws away what is kept.
+    ``anew`` throws away what is kept; ``reach`` is what SQL may reach beside the tables.
 
     Raises:
         LogUnusable: there is no room for it in memory.
@@ -51,9 +62,18 @@ class History:
 
     db: DuckDBPyConnection
 
-    def __init__(self, log: EventLog, path: str | os.PathLike[str] | None = None, *, anew: bool = False) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        anew: bool = False,
+        reach: Reach = NOTHING,
+    ) -> None:
         self._log = log
+        self._reach = reach
         self._turn = threading.Lock()
+        self._defined: set[str] = set()
         folder = beside(path) if path is not None and not isinstance(log, MemoryLog) else None
         if folder is not None and self._kept(folder, anew=anew):
             return
@@ -70,6 +90,14 @@ class History:
     def close(self) -> None:
         """Let go of files and memory."""
         self.db.close()
+
+    def define(self, query: str | None = None) -> None:
+        """Make the views and macros that a query speaks of, or all there are, unless they are made."""
+        names = None if query is None else wanted(query)
+        for name, statement, _ in definitions():
+            if name not in self._defined and (names is None or name in names):
+                self.db.execute(statement)
+                self._defined.add(name)
 
     def refresh(self) -> None:
         """Bring the tables up to the log as it is now.
@@ -101,7 +129,7 @@ class History:
     def _start(self, chain: Sequence[Segment]) -> None:
         import duckdb
 
-        self.db = _connected()
+        self.db = _connected(self._reach)
         try:
             self._begin(chain)
         except duckdb.Error as error:
@@ -113,7 +141,7 @@ class History:
 
     def _begin(self, chain: Sequence[Segment]) -> None:
         attach(self.db, chain)
-        _lock_down(self.db)
+        _lock_down(self.db, self._reach)
         self._streams = all_streams(len(chain)) if chain else ""
         self._segments = range(1, len(chain) + 1)
         self._watermark = chain[-1].watermark if chain else 0
@@ -126,8 +154,6 @@ class History:
             self.db.execute(f"CREATE TABLE inside.gone_{number} AS {later or 'SELECT 0::BIGINT AS run WHERE false'}")
         for table in ROWS:
             self.db.execute(f"CREATE VIEW {table} AS {self._whole(table)}")
-        for definition in definitions():
-            self.db.execute(definition)
         self.db.execute("COMMIT")
         heads = list(self._log.runs()) if chain else []
         grown = growth(self._log, self._watermark)
@@ -223,23 +249,27 @@ def _unwritten(folder: Path, log: EventLog) -> bool:
     return growth(log, chain[-1].watermark if chain else 0).records > TAIL_RECORDS_MAX
 
 
-def _connected() -> DuckDBPyConnection:
+def _connected(reach: Reach) -> DuckDBPyConnection:
     import duckdb
 
     return duckdb.connect(
         ":memory:",
         config={
             "python_enable_replacements": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
+            "autoinstall_known_extensions": reach.everything,
+            "autoload_known_extensions": reach.everything,
             "temp_directory": _scratch(),
         },
     )
 
 
-def _lock_down(db: DuckDBPyConnection) -> None:
-    """From here on it reaches nothing but its own tables, and its settings stay as they are."""
+def _lock_down(db: DuckDBPyConnection, reach: Reach) -> None:
+    """From here on it reaches nothing but its own tables and what it may, and its settings stay as they are."""
     db.execute("SET GLOBAL TimeZone = 'UTC'")
+    if reach.everything:
+        return
+    db.execute("SET GLOBAL allowed_paths = $files", {"files": [str(file) for file in reach.files]})
+    db.execute("SET GLOBAL allowed_directories = $folders", {"folders": [f"{folder}/" for folder in reach.folders]})
     db.execute("SET GLOBAL enable_external_access = false")
     db.execute("SET GLOBAL lock_configuration = true")
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from redrive_events import BadInput, EventLog, LogUnusable
 from redrive_projections.history.filling import Unfit
-from redrive_projections.history.opened import History, first_line, rebuilt
+from redrive_projections.history.opened import History, Reach, first_line, rebuilt
 from redrive_projections.history.segments import beside
 
 if TYPE_CHECKING:
@@ -30,26 +33,79 @@ class Answer:
     rows: list[tuple[Cell, ...]]
 
 
-def ask(
-    log: EventLog, query: str, *, path: str | os.PathLike[str] | None = None, parameters: Parameters = ()
-) -> Answer:
-    """The answer to one SQL query over the tables of `schema`, which hold all that ``log`` held when this was called.
+class Questions:
+    """Questions about ``log``, one after the other; each knows all that the log held when it was asked.
 
     ``path`` is the file of the log, see `History`; what is kept beside it is made anew whenever it is not what it
-    should be.
-    ``parameters`` stand for ``?`` or ``$1``, or by their names for ``$name``.
+    should be. ``unsafe`` lets SQL reach files and the network, and do more than read, as DuckDB does by itself; it
+    cannot write to the log even so.
+
+    Raises:
+        LogUnusable: there is no room to build the history in memory.
+    """
+
+    def __init__(self, log: EventLog, path: str | os.PathLike[str] | None = None, *, unsafe: bool = False) -> None:
+        self._log, self._path = log, path
+        self._reach = Reach(everything=unsafe)
+        self._history: History | None = None
+
+    def __enter__(self) -> Questions:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of files and memory."""
+        if self._history is not None:
+            self._history.close()
+            self._history = None
+
+    def ask(self, query: str, parameters: Parameters = (), *, timeout_s: float | None = None) -> Answer:
+        """The answer to one SQL query over tables, views and macros.
+
+        ``parameters`` stand for ``?`` or ``$1``, or by their names for ``$name``.
+
+        Raises:
+            BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it, or it is not
+                done in time.
+        """
+        for anew in (False, True):
+            history = self._opened(anew=anew)
+            try:
+                with _interrupted(history.db, timeout_s):
+                    return _answered(history, query, parameters, unsafe=self._reach.everything, trusted=anew)
+            except Unfit:
+                continue
+        raise AssertionError("what is made anew is trusted")
+
+    def _opened(self, *, anew: bool) -> History:
+        if anew:
+            self.close()
+        if self._history is None:
+            self._history = History(self._log, self._path, anew=anew, reach=self._reach)
+        else:
+            self._history.refresh()
+        return self._history
+
+
+def ask(
+    log: EventLog,
+    query: str,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    parameters: Parameters = (),
+) -> Answer:
+    """The answer to one question, see `Questions`.
 
     Raises:
         BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it.
         LogUnusable: there is no room to build the history in memory.
     """
-    for anew in (False, True):
-        with History(log, path, anew=anew) as history:
-            try:
-                return _answered(history.db, query, parameters, trusted=anew)
-            except Unfit:
-                continue
-    raise AssertionError("what is made anew is trusted")
+    with Questions(log, path) as questions:
+        return questions.ask(query, parameters)
 
 
 def rebuild(log: EventLog, path: str | os.PathLike[str]) -> Path:
@@ -70,23 +126,61 @@ def rebuild(log: EventLog, path: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def _answered(db: DuckDBPyConnection, query: str, parameters: Parameters, *, trusted: bool) -> Answer:
+def _answered(history: History, query: str, parameters: Parameters, *, unsafe: bool, trusted: bool) -> Answer:
     import duckdb
 
+    db = history.db
     try:
-        statement = _only(db, query)
-        db.execute("BEGIN TRANSACTION READ ONLY")
-        db.execute(statement, parameters)
-        described = [(str(name), str(kind)) for name, kind, *_ in db.description or ()]
-        rows = db.fetchall()
+        statement = query if unsafe else only_reads(db, query)
+        try:
+            history.define(query)
+            return _found(db, statement, parameters, read_only=not unsafe)
+        except duckdb.CatalogException:  # a name that is put together, or a slip: then all names help
+            history.define()
+            return _found(db, statement, parameters, read_only=not unsafe)
+    except duckdb.InterruptException as error:
+        raise BadInput("it takes longer than it may", place="query") from error
     except duckdb.Error as error:
         if not trusted and _damaged(error):
             raise Unfit(str(error)) from error
-        raise BadInput(_told(error), place="query") from error
+        raise BadInput(told(error), place="query") from error
+
+
+def _found(db: DuckDBPyConnection, statement: Statement | str, parameters: Parameters, *, read_only: bool) -> Answer:
+    if not read_only:
+        db.execute(statement, parameters)
+        return _fetched(db)
+    db.execute("BEGIN TRANSACTION READ ONLY")
+    try:
+        db.execute(statement, parameters)
+        return _fetched(db)
+    finally:
+        db.execute("ROLLBACK")
+
+
+def _fetched(db: DuckDBPyConnection) -> Answer:
+    described = [(str(name), str(kind)) for name, kind, *_ in db.description or ()]
+    rows = db.fetchall() if described else []
     return Answer(tuple(name for name, _ in described), tuple(kind for _, kind in described), rows)
 
 
-def _only(db: DuckDBPyConnection, query: str) -> Statement:
+@contextmanager
+def _interrupted(db: DuckDBPyConnection, timeout_s: float | None) -> Iterator[None]:
+    """Whatever the database does is interrupted when the time is over."""
+    if timeout_s is None:
+        yield
+        return
+    timer = threading.Timer(timeout_s, db.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def only_reads(db: DuckDBPyConnection, query: str) -> Statement:
     """The one statement of a query; what it may do is held by the transaction, whatever its kind."""
     import duckdb
 
@@ -112,7 +206,7 @@ def _damaged(error: Exception) -> bool:
     return type(error) is duckdb.Error or isinstance(error, at_fault)
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """DuckDB's words in one line: the first, and what it believes was meant."""
     text = first_line(error)
     hint = next((line for line in str(error).splitlines()[1:] if line.startswith(("Did you mean", "Candidate"))), "")

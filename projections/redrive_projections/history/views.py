@@ -1,7 +1,8 @@
-"""What is asked again and again, as views over the tables: made with them, and never out of date."""
+"""What is asked again and again, as views over the tables: made when they are spoken of, and never out of date."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
@@ -17,6 +18,10 @@ class View(NamedTuple):
     told: str
     query: str
 
+
+_WORD = re.compile(r"\w+")
+# Words of queries that list tables and views.
+_LISTS: Final = frozenset({"show", "information_schema", "pg_catalog", "sqlite_master", "summarize"})
 
 # A run whose parent is not in the log is a root; so is one of a circle, which only a wrong remark can make.
 _ROOTS = """\
@@ -81,18 +86,43 @@ def views() -> tuple[View, ...]:
     )
 
 
+class Definition(NamedTuple):
+    """What makes a view or macro: its name, the statement, and the names of those that it is made from."""
+
+    name: str
+    sql: str
+    needs: frozenset[str]
+
+
 @cache
-def definitions() -> tuple[str, ...]:
-    """The statements that make views and macros, behind the tables."""
-    return tuple(_statements())
+def definitions() -> tuple[Definition, ...]:
+    """What makes all views and macros, each behind those that it needs."""
+    made: list[Definition] = []
+    for name, sql in _statements():
+        spoken = set(_WORD.findall(sql))
+        needs = {need for one in made if one.name in spoken for need in (one.name, *one.needs)}
+        made.append(Definition(name, sql, frozenset(needs - {name})))
+    return tuple(made)
 
 
-def _statements() -> Iterator[str]:
-    yield failures.NORMALISED
+def wanted(query: str) -> frozenset[str]:
+    """The names of the views and macros that a query speaks of, and of those they need; all, if it lists what there is.
+
+    To make one takes milliseconds, since DuckDB looks at all that is below it; to make all would take longer than most
+    questions do.
+    """
+    spoken = {word.lower() for word in _WORD.findall(query)}
+    all_of_them = any(word in _LISTS or word.startswith("duckdb_") for word in spoken)
+    found = [one for one in definitions() if all_of_them or one.name in spoken]
+    return frozenset(name for one in found for name in (one.name, *one.needs))
+
+
+def _statements() -> Iterator[tuple[str, str]]:
+    yield "normalised", failures.NORMALISED
     for view in views():
-        yield f"CREATE VIEW {view.name} AS {view.query}"
+        yield view.name, f"CREATE VIEW {view.name} AS {view.query}"
     for macro in macros.MACROS:
-        yield macro.sql
+        yield macro.name, macro.sql
 
 
 def _measures(source: str, grouped: str = "") -> str:

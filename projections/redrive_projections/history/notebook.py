@@ -1,0 +1,81 @@
+"""A history that stays open, for a notebook: relations of DuckDB's own, each as of the moment it was asked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from redrive_events import BadInput, EventLog, SqliteLog
+from redrive_projections.history.opened import History
+from redrive_projections.history.question import Parameters, only_reads, told
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+
+class Notebook:
+    """The tables, views and macros over the runs of a log, to be asked again and again.
+
+    It holds no lock: recording goes on, and others ask at the same time. Use as a context manager, or close it.
+    """
+
+    def __init__(self, log: EventLog, path: Path | None = None) -> None:
+        self._log, self._history = log, History(log, path)
+        self._history.define()
+
+    def __enter__(self) -> Notebook:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def sql(self, query: str, parameters: Parameters | None = None) -> DuckDBPyRelation:
+        """What a query finds in all that the log holds now: a relation, with DuckDB's own `.df()`, `.pl()`, `.arrow()`.
+
+        It stays as it is, whatever is recorded later. ``parameters`` stand for ``?`` or ``$1``, or by their names for
+        ``$name``.
+
+        Raises:
+            BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it.
+        """
+        import duckdb
+
+        db = self.connection()
+        try:
+            only_reads(db, query)
+            db.execute("BEGIN TRANSACTION READ ONLY")
+            found: DuckDBPyRelation | None = db.sql(query, params=parameters)
+        except duckdb.Error as error:
+            raise BadInput(told(error), place="query") from error
+        if found is None:
+            raise BadInput("it gives no rows", place="query")
+        return found
+
+    def connection(self) -> DuckDBPyConnection:
+        """A connection of its own to all that the log holds now, for libraries that want one."""
+        self._history.refresh()
+        return self._history.db.cursor()
+
+    def close(self) -> None:
+        """Let go of files and memory."""
+        self._history.close()
+        if isinstance(self._log, SqliteLog):
+            self._log.close()
+
+
+def history(log: str | os.PathLike[str] | EventLog = "redrive.db") -> Notebook:
+    """The history of the log at a path, or of one that is open: ``redrive.history().sql("FROM runs").df()``.
+
+    Only what reads is allowed, and nothing but the tables can be read: no file, no network.
+
+    Raises:
+        BadInput: there is no such log.
+        LogUnusable: there is no room for its history.
+    """
+    if isinstance(log, str | os.PathLike):
+        return Notebook(SqliteLog(log, must_exist=True), Path(log))
+    return Notebook(log)
