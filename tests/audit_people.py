@@ -18,6 +18,7 @@ from redrive_events import (
     Json,
     ObservationReceived,
     ObservationRefused,
+    OutcomeStated,
     PersonAsked,
     Predicate,
     Record,
@@ -26,6 +27,7 @@ from redrive_events import (
     ToolCalled,
     VerdictGiven,
 )
+from tests.audit_effects import Doubts
 
 
 class People:
@@ -36,6 +38,7 @@ class People:
         self.goal = ""
         self.facts: dict[str, Json] = {}
         self.calls: dict[int, tuple[str, str]] = {}
+        self.doubts = Doubts()
 
     def take(self, append: Sequence[Record]) -> None:
         """One append further."""
@@ -47,14 +50,17 @@ class People:
                 assert (event.status == "escalated") == (event.handover is not None), "an escalation hands over"
             if isinstance(event, PersonAsked | StopDecided) and event.handover is not None:
                 self._handed_over(event.handover)
-            self._seen(event)
+            counts = self.doubts.take(record)
+            if counts or not isinstance(event, OutcomeStated):
+                self._seen(event)
 
     def _asked(self, record: Record, event: PersonAsked) -> None:
         waits_ms = self.terms.person_ms
         assert event.expires == (None if waits_ms is None else record.at + timedelta(milliseconds=waits_ms))
-        assert (event.why == "escalation") == (event.handover is not None) == (event.actor == "operator")
-        assert event.why == "reply" or self.terms.escalation == "wait"
-        assert event.why == "escalation" or self.terms.dialogue
+        assert (event.why != "reply") == (event.handover is not None) == (event.actor == "operator")
+        assert event.why != "escalation" or self.terms.escalation == "wait"
+        assert event.why != "doubt" or self.terms.on_doubt == "wait"
+        assert event.why != "reply" or self.terms.dialogue
 
     def _handed_over(self, handover: Handover) -> None:
         assert handover.asked == self.goal
@@ -76,6 +82,8 @@ class People:
                 self.facts[event.key] = event.value
             case DecisionMade():
                 self.calls |= {one.call: (one.tool, "") for one in event.calls}
+            case ToolCalled():
+                self.calls[event.call] = (event.tool, "open")
             case _:
                 self._became(getattr(event, "call", None), _WORDS.get(type(event), lambda _: "")(event))
 
@@ -88,9 +96,9 @@ class People:
 _WORDS: dict[type, Callable[[Any], str]] = {
     VerdictGiven: lambda event: "denied" if event.verdict == "deny" else "",
     CallIntercepted: lambda _: "intercepted",
-    ToolCalled: lambda _: "open",
     ObservationReceived: lambda event: event.status,
     EffectReconciled: lambda event: "ok" if event.outcome == "landed" else event.outcome,
+    OutcomeStated: lambda event: "ok" if event.outcome == "landed" else event.outcome,
     ObservationRefused: lambda _: "refused",
     FinishRefused: lambda _: "refused",
     PersonAsked: lambda _: "asked",

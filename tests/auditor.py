@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from redrive_engine.loop import ACTING
@@ -15,6 +15,8 @@ from redrive_events import (
     INPUTS,
     REQUESTS,
     STRANGERS,
+    ApprovalAsked,
+    ApprovalGiven,
     BudgetWarned,
     CallIntercepted,
     CancelRequested,
@@ -36,6 +38,7 @@ from redrive_events import (
     ObservationReceived,
     ObservationRefused,
     ObservationVerified,
+    OutcomeStated,
     PersonAsked,
     PlanDrawn,
     ReconcileAsked,
@@ -50,6 +53,8 @@ from redrive_events import (
     VerdictGiven,
     canonical,
 )
+from tests.audit_approvals import OWN_CALLS, Approvals
+from tests.audit_effects import Doubts, Effects, Leases
 from tests.audit_people import People
 from tests.watchdog import Escalations, Guards, Quotas, fails, mends
 
@@ -63,7 +68,8 @@ ANSWERED = {
     ObservationReceived: ToolCalled,
     EffectReconciled: ReconcileAsked,
 }
-IN_DOUBT = {"timeout", "unknown", "cancelled"}
+IN_DOUBT = {"timeout", "unknown"}
+PEOPLE = (PersonAsked, ApprovalAsked)
 
 
 class Rule(Protocol):
@@ -83,6 +89,9 @@ class Auditor:
             Causes(),
             Requests(),
             Calls(program),
+            Approvals(program),
+            Effects(program),
+            Leases(),
             Transcript(),
             Knowledge(),
             Consequences(program),
@@ -165,6 +174,10 @@ class Requests:
             assert first.cause == 0
         if isinstance(first.event, MessageReceived):
             self._heard(first.event, first.at)
+        if isinstance(first.event, ApprovalGiven):
+            self._approved(first.event, first.at)
+        if isinstance(first.event, OutcomeStated):
+            self._stated(first.event, first.at)
         for record in append[1:]:
             self._derived(record, taken_up=type(first.event) is LeaseGranted)
         if type(first.event) not in STRANGERS:
@@ -173,7 +186,7 @@ class Requests:
                 acting = [one for one in self.open.values() if isinstance(one, ToolCalled) and one.effect in ACTING]
                 assert not acting, "what a lost worker may have done is not simply asked again"
             assert bool(self.open) != ended, "a run that has not ended waits for something"
-            late = [one for one in self.open.values() if isinstance(one, PersonAsked) and _over(one, first.at)]
+            late = [one for one in self.open.values() if isinstance(one, PEOPLE) and _over(one, first.at)]
             assert not late, "a person is waited for no longer than was said"
 
     def _derived(self, record: Record, *, taken_up: bool) -> None:
@@ -182,13 +195,17 @@ class Requests:
             assert not self.stopped, "stopped once"
             self.stopped = True
             self._close_people()
+        if isinstance(event, VerdictGiven) and event.verdict == "deny":
+            for position in self._approvals(event.call):
+                self._close(position)
         if type(event) is EffectInDoubt and taken_up:
             lost = [at for at, one in self.open.items() if type(one) is ToolCalled and about(one) == about(event)]
             assert len(lost) == 1, "what a lost worker left open is put in doubt"
             self._close(lost[0])
         if type(event) in REQUESTS:
             assert not self.stopped or type(event) is ReconcileAsked, "nothing is begun after a stop"
-            assert not self.open or type(event) not in {ModelAsked, PersonAsked}, "asked when all answers are in"
+            waits = type(event) is ModelAsked or (isinstance(event, PersonAsked) and event.why != "doubt")
+            assert not self.open or not waits, "asked when all answers are in"
             self.open[record.position] = event
         if type(event) is RunEnded:
             assert self.stopped
@@ -199,11 +216,28 @@ class Requests:
         for position, asked in list(self.open.items()):
             if not isinstance(asked, PersonAsked) or (asked.expires is not None and at >= asked.expires):
                 continue
-            if asked.why == "reply" or asked.actor == said.actor or said.last:
+            spoken_to = asked.why == "reply" or (asked.why == "escalation" and asked.actor == said.actor)
+            if spoken_to or said.last:
                 self._close(position)
 
+    def _stated(self, stated: OutcomeStated, at: datetime) -> None:
+        """A person's word about an effect answers only the question about it, in time."""
+        for position, asked in list(self.open.items()):
+            if isinstance(asked, PersonAsked) and asked.effect == stated.call and not _over(asked, at):
+                self._close(position)
+
+    def _approved(self, given: ApprovalGiven, at: datetime) -> None:
+        """An approval answers what was shown, in time."""
+        for position in self._approvals(given.call):
+            asked = self.open[position]
+            if isinstance(asked, ApprovalAsked) and asked.digest == given.digest and not _over(asked, at):
+                self._close(position)
+
+    def _approvals(self, call: int) -> list[int]:
+        return [at for at, one in self.open.items() if isinstance(one, ApprovalAsked) and one.call == call]
+
     def _close_people(self) -> None:
-        for position in [at for at, one in self.open.items() if type(one) is PersonAsked]:
+        for position in [at for at, one in self.open.items() if isinstance(one, PEOPLE)]:
             self._close(position)
 
     def _close(self, position: int) -> None:
@@ -212,7 +246,7 @@ class Requests:
         self.closed.add(position)
 
 
-def _over(asked: PersonAsked, at: datetime) -> bool:
+def _over(asked: PersonAsked | ApprovalAsked, at: datetime) -> bool:
     return asked.expires is not None and at >= asked.expires
 
 
@@ -229,6 +263,8 @@ class Calls:
         self.attempts: dict[int, list[ToolCalled]] = {}
         self.unsettled: set[int] = set()
         self.retry: set[int] = set()
+        self.undoing: set[int] = set()
+        self.doubts = Doubts()
 
     def take(self, append: Append) -> None:
         """One append further."""
@@ -237,47 +273,75 @@ class Calls:
             self.nonce = events[0].nonce
         if isinstance(events[0], ObservationReceived):
             self._observed(events[0], events[1:])
-        if isinstance(events[0], EffectReconciled):
-            self._reconciled(events[0], events[1:])
+        self._settled(append)
         decided = [event for event in events if isinstance(event, DecisionMade) and event.calls]
         assert len(decided) <= 1
         self._judged(decided[0] if decided else None, events)
+        self._effects(events)
+
+    def _settled(self, append: Append) -> None:
+        """By an authority, or by a person who was asked, once their word is heard."""
+        first = append[0]
+        for record in [*self.doubts.heard(append), *([first] if isinstance(first.event, EffectReconciled) else [])]:
+            assert isinstance(record.event, EffectReconciled | OutcomeStated)
+            self._reconciled(record.event, [one.event for one in append[1:]])
+        for record in append:
+            self.doubts.take(record)
+
+    def _effects(self, events: list[Event]) -> None:
         for event in events:
             if isinstance(event, EffectInDoubt):
                 self.unsettled.add(event.call)
                 assert self.attempts[event.call][-1].effect != "read"
                 assert ReconcileAsked(call=event.call, key=self.attempts[event.call][-1].key) in events
+            if isinstance(event, VerdictGiven) and event.rule in OWN_CALLS:
+                self.verdicts[event.call] = event
             if isinstance(event, ToolCalled):
                 self._called(event)
 
     def _judged(self, decision: DecisionMade | None, events: list[Event]) -> None:
-        verdicts = [event for event in events if isinstance(event, VerdictGiven)]
+        verdicts = [event for event in events if isinstance(event, VerdictGiven) and event.rule not in OWN_CALLS]
         numbers = [one.call for one in decision.calls] if decision else []
-        judged = numbers if decision and decision.kind == "call" else []
-        assert [one.call for one in verdicts] == judged, "one verdict per call, in reply order; a way out needs none"
         assert numbers == [self.calls + 1 + index for index in range(len(numbers))], "our labels count"
         self.calls += len(numbers)
         self.verdicts |= {one.call: one for one in verdicts}
-        if not judged:
+        if decision is None:
             return
-        called = [event.call for event in events if isinstance(event, ToolCalled)]
-        allowed = [one.call for one in verdicts if one.verdict == "allow"]
+        proposed = [one for one in verdicts if one.call in set(numbers)]
+        judged = [call for call, _ in groupby(one.call for one in proposed)]
+        assert judged == (numbers if decision.kind == "call" else []), (
+            "each judged to its end, in reply order; a way out needs no verdict"
+        )
+        if judged:
+            self._made({call: self.verdicts[call] for call in judged}, events)
+
+    def _made(self, verdicts: dict[int, VerdictGiven], events: list[Event]) -> None:
+        called = [event.call for event in events if isinstance(event, ToolCalled | ApprovalAsked)]
+        called = [call for call in called if call in verdicts]
+        wanted = [call for call, one in verdicts.items() if one.verdict in {"allow", "ask"}]
         ends = {"schema": "tell", "alone": "tell", "unknown tool": self.terms.on_unknown}
         blocking = [
-            one for one in verdicts if one.verdict == "deny" and ends.get(one.rule, self.terms.on_denied) == "block"
+            one
+            for one in verdicts.values()
+            if one.verdict == "deny" and ends.get(one.rule, self.terms.on_denied) == "block"
         ]
         stops = [event.status for event in events if isinstance(event, StopDecided)]
-        held = {event.call for event in events if isinstance(event, CallIntercepted)}
-        assert held <= set(allowed), "only what is allowed can be held back"
+        held = {event.call for event in events if isinstance(event, CallIntercepted)} & set(verdicts)
+        assert held <= set(wanted), "only what is allowed, or asked about, can be held back"
         if blocking:
             assert (called, held, stops) == ([], set(), ["blocked"]), "if one blocks the run, none starts"
         elif called or not stops:
-            assert called == [call for call in allowed if call not in held], "what is allowed is called, in reply order"
+            assert called == [call for call in wanted if call not in held], "what may be is made, in reply order"
 
     def _called(self, event: ToolCalled) -> None:
         before = self.attempts.setdefault(event.call, [])
+        if event.compensates is not None and not before:
+            assert event.call == self.calls + 1, "our labels count"
+            self.calls += 1
+            self.undoing.add(event.call)
         assert self.verdicts[event.call].verdict == "allow", "denied is never called"
-        assert event.attempt == len(before) + 1 <= max(1, self.terms.attempts), "attempts are counted and bounded"
+        bound = self.terms.read_attempts if event.effect == "read" else self.terms.attempts
+        assert event.attempt == len(before) + 1 <= max(1, bound), "attempts are counted and bounded"
         assert event.effect == ("run" if event.tool == "run" else self.effects.get(event.tool, "unknown"))
         keyed = self.effects.get(event.tool, "read") != "read"
         assert event.key == (f"{self.nonce}:{event.call}" if keyed else ""), "what may act has a key"
@@ -294,14 +358,16 @@ class Calls:
         doubtful = event.status in IN_DOUBT and effect not in {"read", "run"}
         assert (EffectConfirmed(call=event.call) in rest) == (event.status == "ok" and effect == "write")
         assert bool([one for one in rest if isinstance(one, EffectInDoubt)]) == doubtful
+        if effect == "read" and (event.status == "timeout" or event.error == "unavailable"):
+            self.retry.add(event.call)
         if event.status != "ok" and event.returned is None:
             assert not [
                 one for one in rest if isinstance(one, ObservationVerified | ObservationRefused | FactCommitted)
             ]
 
-    def _reconciled(self, event: EffectReconciled, rest: list[Event]) -> None:
+    def _reconciled(self, event: EffectReconciled | OutcomeStated, rest: list[Event]) -> None:
         self.unsettled.discard(event.call)
-        again = [one for one in rest if isinstance(one, ToolCalled)]
+        again = [one for one in rest if isinstance(one, ToolCalled) and one.call == event.call]
         assert (EffectConfirmed(call=event.call) in rest) == (event.outcome == "landed")
         self._looked_at(event.call, rest, known=event.outcome == "landed")
         if event.outcome == "not_landed":
@@ -311,9 +377,11 @@ class Calls:
 
     def _looked_at(self, call: int, rest: list[Event], *, known: bool) -> None:
         """What the tool's verifiers can judge they do, whichever way it came; nothing else becomes fact."""
-        found = [one for one in rest if isinstance(one, ObservationVerified | ObservationRefused)]
-        assert bool(found) == (known and self.attempts[call][-1].tool in self.verified)
-        assert found or not [one for one in rest if isinstance(one, FactCommitted)]
+        looked = [one for one in rest if isinstance(one, ObservationVerified | ObservationRefused)]
+        found = [one for one in looked if one.call == call]
+        judged = call not in self.undoing and self.attempts[call][-1].tool in self.verified
+        assert bool(found) == (known and judged)
+        assert looked or not [one for one in rest if isinstance(one, FactCommitted)]
 
 
 class Transcript:
@@ -331,13 +399,18 @@ class Transcript:
         self.unanswered: list[Words] = []
         self.turn: dict[int, Words | None] = {}
         self.labels: dict[int, str | None] = {}
+        self.own: set[int] = set()
+        self.doubts = Doubts()
         self.reply: Content = ""
         self.asked: list[Words] = []
         self.view: dict[str, Json] = {"step": 1, "consecutive_parse_errors": 0, "facts": {}}
 
     def take(self, append: Append) -> None:
         """One append further."""
+        self.doubts.heard(append)
         for record in append:
+            if self.doubts.take(record):
+                self._answered(record.event, record.position)
             if (step := self._STEPS.get(type(record.event))) is not None:
                 step(self, record.event, record.position)
 
@@ -401,16 +474,20 @@ class Transcript:
             self.labels[one.call] = None if block is None else block.id
 
     def _verdict(self, event: VerdictGiven, position: int) -> None:
+        if event.rule in OWN_CALLS:
+            self.own.add(event.call)
         if event.verdict == "deny":
             self._respond(event.call, event.text, position)
 
-    def _answered(self, event: ObservationReceived | EffectReconciled, position: int) -> None:
+    def _answered(self, event: Any, position: int) -> None:
         self._respond(event.call, event.content, position)
 
     def _refused(self, event: ObservationRefused, position: int) -> None:
         self._respond(event.call, event.text, position)
 
     def _respond(self, call: int, content: Content | None, position: int) -> None:
+        if call in self.own:  # the model has never asked for it
+            return
         label = self.labels[call]
         said: Words = {"role": "user" if label is None else "tool", "content": content}
         said |= {"call_id": label} if label else {}
@@ -467,17 +544,20 @@ class Knowledge:
     def __init__(self) -> None:
         self.facts: dict[str, Record] = {}
         self.done: set[str] = set()
+        self.doubts = Doubts()
 
     def take(self, append: Append) -> None:
         """One append further."""
         first = append[0].event
         if isinstance(first, RunStarted):
             self.done = set(first.contract.done)
+        told = [(one.position,) for one in self.doubts.heard(append)]
+        told += [(append[0].position,)] if isinstance(first, ObservationReceived | EffectReconciled) else []
         for record in append:
             event = record.event
+            self.doubts.take(record)
             if isinstance(event, FactCommitted):
-                assert isinstance(first, ObservationReceived | EffectReconciled), "facts come of answers"
-                assert event.evidence == (append[0].position,)
+                assert event.evidence in told, "facts come of answers, and of what a person stated"
                 before = self.facts.get(event.key)
                 assert event.supersedes == (before.position if before else None)
                 self.facts[event.key] = record
@@ -505,7 +585,10 @@ class Consequences:
         if not self.stopped and not stops:
             for index, event in enumerate(events):
                 assert not self._must_stop(event), event
-                assert not self._must_retry(event) or isinstance(events[index + 1], ToolCalled)
+                again = [
+                    one for one in events[index + 1 :] if about(one) == about(event) or type(one) is RecoveryChosen
+                ]
+                assert not self._must_retry(event) or {type(one) for one in again} & {ToolCalled, RecoveryChosen}
         self.stopped |= bool(stops)
 
     def _left(self, event: DecisionMade, follows: Event, *, spoken: bool) -> None:
@@ -555,6 +638,10 @@ class Consequences:
                 return False
 
     def _must_retry(self, event: Event) -> bool:
+        if isinstance(event, ObservationReceived):
+            calls = [one for one in self.events if isinstance(one, ToolCalled) and one.call == event.call]
+            passing = event.status == "timeout" or event.error == "unavailable"
+            return passing and calls[-1].effect == "read" and len(calls) < self.terms.read_attempts
         if not isinstance(event, EffectReconciled) or event.outcome != "not_landed":
             return False
         calls = [one for one in self.events if isinstance(one, ToolCalled) and one.call == event.call]
@@ -576,7 +663,7 @@ class Spending:
         waiting = self.requests.open.values()
         for record in append:
             self.records.append(record)
-            self.people_only.append(bool(waiting) and all(type(one) is PersonAsked for one in waiting))
+            self.people_only.append(bool(waiting) and all(isinstance(one, PEOPLE) for one in waiting))
             if isinstance(record.event, ModelAsked | RunEnded):
                 assert record.event.state == hashlib.sha256(canonical(self._used())).hexdigest()
             if type(record.event) is ModelAsked:

@@ -20,6 +20,8 @@ from redrive_engine.signals import cancel, say, signal
 from redrive_engine.world import Happened, Waiting
 from redrive_events import (
     STRANGERS,
+    ApprovalAsked,
+    ApprovalGiven,
     BadInput,
     DeadlinePassed,
     EffectReconciled,
@@ -28,6 +30,7 @@ from redrive_events import (
     Input,
     LeaseGranted,
     LeaseHeld,
+    LeaseRevoked,
     Limits,
     MemoryLog,
     MessageReceived,
@@ -35,6 +38,7 @@ from redrive_events import (
     ModelFailed,
     ModelReplied,
     ObservationReceived,
+    OutcomeStated,
     PersonAsked,
     PlanTerms,
     Quotas,
@@ -52,10 +56,11 @@ from redrive_events import (
     ToolUse,
     Usage,
     canonical,
+    shown_digest,
 )
-from redrive_projections import RunState, fold
+from redrive_projections import OF_PEOPLE, RunState, fold
 from tests.auditor import Auditor
-from tests.shop import NOON, beginning, observed, shop
+from tests.shop import NOON, Asking, beginning, observed, shop
 
 T = TypeVar("T")
 RUN = "run"
@@ -68,10 +73,19 @@ STATUSES: Final[tuple[Literal["ok", "error", "timeout", "unknown", "cancelled"],
     "unknown",
     "cancelled",
 )
+ERRORS: Final[tuple[Literal["", "refused", "unavailable", "failed"], ...]] = (
+    "",
+    "refused",
+    "unavailable",
+    "unavailable",
+    "failed",
+)
 OUTCOMES: Final[tuple[Literal["landed", "not_landed", "unknown"], ...]] = (
     "landed",
     "not_landed",
     "not_landed",
+    "unknown",
+    "unknown",
     "unknown",
 )
 
@@ -159,6 +173,8 @@ terms = st.builds(
             ("another_way", "stronger_model", "escalate"),
             ("stronger_model", "another_way", "stronger_model"),
             ("escalate", "another_way", "another_way"),
+            ("compensate",),
+            ("another_way", "compensate", "escalate"),
         ]
     ),
     models=st.just(("big", "bigger")),
@@ -166,23 +182,29 @@ terms = st.builds(
     guards=guards,
     partial=st.sampled_from(["", "It costs {price}.\nPaid {paid}."]),
     attempts=st.integers(1, 3),
+    read_attempts=st.integers(1, 3),
     on_denied=st.sampled_from(["tell", "tell", "block"]),
     on_unknown=st.sampled_from(["tell", "tell", "block"]),
     on_refused=st.sampled_from(["tell", "tell", "fail"]),
-    on_doubt=st.sampled_from(["tell", "escalate"]),
+    on_doubt=st.sampled_from(["tell", "escalate", "wait", "wait"]),
     dialect=st.sampled_from(["native", "native", "recorded", "json", "react"]),
     view=st.sampled_from(["chat", "chat", "facts"]),
     dialogue=st.booleans(),
     person_ms=st.sampled_from([None, 3, 4 * 3_600_000]),
+    approval_ms=st.sampled_from([None, 3, 4 * 3_600_000]),
     ways_out=st.sampled_from([(), ("unable",), ("escalate", "finish", "unable")]),
     claims=st.sampled_from(["free", "supported"]),
 )
-programs = st.builds(
-    shop,
-    terms,
-    prompt=st.sampled_from(["", "Serve."]),
-    policy=st.sampled_from([None, None, RulesPolicy.from_toml(CAREFUL)]),
+# Whoever asks a person, changes what is asked for, or comes to no end with that.
+asking = st.builds(
+    Asking,
+    tools=st.sampled_from([("pay",), ("pay", "count"), ("count", "price_of", "pay", "poke"), ()]),
+    cap=st.sampled_from([None, 5, 7]),
+    denies=st.sampled_from([None, 8]),
+    spoils=st.sampled_from([{}, {9: "nine"}, {5: 9, 9: 5}, {9: 9}]),
 )
+policies = st.sampled_from([None, None, RulesPolicy.from_toml(CAREFUL)]) | asking
+programs = st.builds(shop, terms, prompt=st.sampled_from(["", "Serve."]), policy=policies)
 driven = st.builds(
     msgspec.structs.replace,
     terms,
@@ -197,7 +219,23 @@ driven = st.builds(
     ),
 )
 # The same shop, driven in every way there is.
-driven_programs = st.builds(shop, driven)
+driven_programs = st.builds(shop, driven, policy=policies)
+# The shop where much is paid, little is certain, and whoever gives up gives the money back.
+doubtful_programs = st.builds(
+    shop,
+    st.builds(
+        msgspec.structs.replace,
+        terms,
+        tools=st.none(),
+        exclude=st.just({}),
+        dialect=st.just("native"),
+        budget=st.builds(Limits, steps=st.sampled_from([9, 4]), wall_time_ms=st.sampled_from([None, 4 * 3_600_000])),
+        quotas=st.builds(Quotas, tool_failed=st.sampled_from([1, 2]), refused=st.sampled_from([None, 1])),
+        recovery=st.sampled_from([("compensate",), ("another_way", "compensate"), ("compensate", "escalate")]),
+        guards=st.just(GuardTerms()),
+        on_doubt=st.sampled_from(["wait", "wait", "escalate", "tell"]),
+    ),
+)
 # As many bytes as a long run takes. Those of a seed are evener than what hypothesis draws; its own it can shrink.
 tapes = st.integers(0, 2**64).map(lambda seed: Random(seed).randbytes(500)) | st.binary(min_size=500, max_size=500)
 
@@ -213,6 +251,7 @@ class AuditedLog(MemoryLog):
         super().__init__()
         self._auditor = Auditor(program)
         self._holder = self.writer = ""
+        self._epoch = 0
 
     def append(self, run_id: str, records: Sequence[Record], *, expected: int) -> None:
         """Write, then audit."""
@@ -220,7 +259,9 @@ class AuditedLog(MemoryLog):
         self._auditor.take(records)
         first = records[0].event
         if isinstance(first, LeaseGranted):
-            self._holder = first.worker
+            self._holder, self._epoch = first.worker, first.epoch
+        if isinstance(first, LeaseRevoked) and first.epoch == self._epoch:
+            self._holder = ""
         assert type(first) in STRANGERS or self._holder == self.writer, "a worker that lost its lease writes nothing"
 
 
@@ -260,7 +301,7 @@ class RandomWorld:
         options: list[tuple[Input, int]] = [
             (self._answer(request, waiting), position)
             for position, request in waiting.requests.items()
-            if type(request) is not PersonAsked
+            if type(request) not in OF_PEOPLE
         ]
         if waiting.unheard or not options:
             options.append((SignalsHeard(), 0))
@@ -299,6 +340,12 @@ class RandomWorld:
             lambda: say(log, RUN, "Bye.", at=self._now(), last=True),
             lambda: signal(log, RUN, hurry, at=self._now()),
             lambda: cancel(log, RUN, by="ana", at=self._now(), reason=self.chance.of(["", "enough"])),
+            self._approve,
+            self._approve,
+            self._approve,
+            self._state,
+            self._state,
+            self._revoke,
             self._rival,
             self._lost,
             self._lost,
@@ -315,19 +362,68 @@ class RandomWorld:
     def _lost(self) -> None:
         raise WorkerLost
 
+    def _approve(self, *, for_sure: bool = False) -> None:
+        """A person answers about some call: as it is shown or otherwise, in time or not, for the first time or not."""
+        state = fold(self.log.read(RUN))
+        asked = [one for one in state.requests.values() if isinstance(one, ApprovalAsked)]
+        known = [one.event for one in self.log.read(RUN) if isinstance(one.event, ApprovalAsked)]
+        about = asked[0] if for_sure else self.chance.of(asked or known or [None])
+        if about is None or state.end is not None:
+            return
+        answer: Literal["grant", "refuse", "edit"] = "grant"
+        digest, arguments = about.digest, None
+        if not for_sure:
+            answer = self.chance.of(("grant", "grant", "refuse", "edit", "edit"))
+            digest = self.chance.of([digest] * 5 + [shown_digest("pay", {"item": "milk"})])
+        if answer == "edit":
+            arguments = self.chance.of([{"item": "tea", "cents": 4}, {"item": "tea", "cents": 9}, {"item": 7}, None])
+        given = ApprovalGiven(call=about.call, digest=digest, by="bo", answer=answer, arguments=arguments)
+        signal(self.log, RUN, given, at=self._now())
+
+    def _state(self, *, for_sure: bool = False) -> None:
+        """A person says what became of some effect, asked or not, in time or not."""
+        state = fold(self.log.read(RUN))
+        asked = [one.effect for one in state.requests.values() if isinstance(one, PersonAsked) and one.effect]
+        known = [one.event.call for one in self.log.read(RUN) if isinstance(one.event, ToolCalled)]
+        call = asked[0] if for_sure else self.chance.of(asked or known or [0])
+        if not call or state.end is not None:
+            return
+        outcome: Literal["landed", "not_landed"] = "landed" if for_sure else self.chance.of(("landed", "not_landed"))
+        made = state.calls.get(call)
+        arguments = made.arguments if made is not None and isinstance(made.arguments, dict) else {}
+        right = canonical(observed(made.tool if made else "pay", arguments)).decode()
+        words = right if for_sure else self.chance.of([right, "It is there.", None])
+        stated = OutcomeStated(call=call, by="bo", outcome=outcome, content=words, media_type="application/json")
+        signal(self.log, RUN, stated, at=self._now())
+
+    def _revoke(self) -> None:
+        """Somebody takes the run from its worker, or from one who has it no longer."""
+        state = fold(self.log.read(RUN))
+        if state.end is None:
+            epoch = self.chance.of([state.epoch, max(0, state.epoch - 1)])
+            signal(self.log, RUN, LeaseRevoked(by="bo", epoch=epoch), at=self._now())
+
     def _speak(self, waiting: Waiting) -> None:
         """Only a person is awaited, so one does something, or lets the time pass."""
         does: dict[str, Callable[[], object]] = {
             "speaks": lambda: say(self.log, RUN, "Tea, please.", at=self._now()),
             "decides": lambda: say(self.log, RUN, "Go on.", at=self._now(), actor="operator"),
             "cancels": lambda: cancel(self.log, RUN, by="ana", at=self._now()),
+            "answers": self._approve,
+            "states": self._state,
             "is silent": lambda: self._until(waiting.deadline),
         }
         with suppress(BadInput):  # a rival has taken the run up too late, and so ended it
-            if self.kind:
+            if self.kind and any(isinstance(one, ApprovalAsked) for one in waiting.requests.values()):
+                self._approve(for_sure=True)
+            elif self.kind and any(isinstance(one, PersonAsked) and one.effect for one in waiting.requests.values()):
+                self._state(for_sure=True)
+            elif self.kind:
                 say(self.log, RUN, "Bye.", at=self._now(), last=True)
             else:
-                does[self.chance.of(["speaks", "decides", "decides", "cancels", "is silent"])]()
+                answers = ["answers"] * 4 if ApprovalAsked in map(type, waiting.requests.values()) else []
+                answers += ["states"] * 4 * any(getattr(one, "effect", 0) for one in waiting.requests.values())
+                does[self.chance.of([*answers, "speaks", "decides", "decides", "cancels", "is silent"])]()
 
     def _until(self, moment: datetime | None) -> None:
         self.seconds = max(self.seconds, (moment - NOON) / timedelta(seconds=1) if moment else 0.0)
@@ -402,7 +498,8 @@ class RandomWorld:
         status = self.chance.of(STATUSES)
         content = self.chance.of([right] * 5 + ["sold out", '{"item":"gold","cents":1}', "0", None])
         kind = self.chance.of(["application/json", "application/json", "text/plain"])
-        return ObservationReceived(call=request.call, status=status, content=content, media_type=kind)
+        error = self.chance.of(ERRORS) if status == "error" else ""
+        return ObservationReceived(call=request.call, status=status, content=content, media_type=kind, error=error)
 
     def _child(self, request: ToolCalled) -> ObservationReceived:
         ends: list[Status] = ["finished", "finished", "exhausted", "cancelled", "escalated", "blocked"]

@@ -23,11 +23,13 @@ from redrive_events import (
     GuardTerms,
     Input,
     LeaseGranted,
+    LeaseRevoked,
     Limits,
     MemoryLog,
     MessageReceived,
     ModelFailed,
     ObservationReceived,
+    OutcomeStated,
     PlanTerms,
     Quotas,
     Record,
@@ -41,7 +43,7 @@ from redrive_events import (
 )
 from redrive_events.upcast import UPCASTERS
 from tests.shapes import is_released, read, renewed, shapes, spelled
-from tests.shop import NOON, PURCHASE, recorded, seen, shop
+from tests.shop import NOON, PURCHASE, Asking, answer_to_pay, recorded, seen, shop
 
 FOLDER = Path(__file__).with_name("recordings")
 VOCABULARY = FOLDER / "vocabulary.sha256"
@@ -51,6 +53,7 @@ PAY = reply("", use("pay", item="tea", cents=5))
 RIGHT = {"item": "tea", "cents": 5}
 TIMEOUT = ObservationReceived(call=1, status="timeout", content="No answer within 3000 ms.")
 NOT_THERE = EffectReconciled(call=1, outcome="not_landed", content="This did not take effect.")
+NOT_KNOWN = EffectReconciled(call=1, outcome="unknown", content="Not known.")
 TAKEN_OVER = LeaseGranted(worker="v", epoch=2)
 THOUGHTS = ("我需要先想一想该买哪一种茶。", "我需要先想一想，该买哪一种茶。")
 CANCEL = CancelRequested(by="ana", reason="enough")
@@ -212,6 +215,81 @@ RECIPES: Mapping[str, Recipe] = {
             reply("", use("count", item="tea")),
             ObservationReceived(call=3, status="error", content="Closed."),
             reply("There were three."),
+        ),
+    ),
+    "asked-about-then-granted-another-digest-first": Recipe(
+        shop(Terms(done=PAID), policy=Asking(cap=7)),
+        (
+            reply("", use("pay", item="tea", cents=9), use("price_of", item="tea")),
+            answer_to_pay("grant", 9),
+            seen(2, RIGHT),
+            answer_to_pay("grant", 7, reason="fine"),
+            SignalsHeard(),
+            seen(1, {"item": "tea", "cents": 7}),
+            reply("Bought."),
+        ),
+    ),
+    "asked-about-then-edited-refused-and-too-late": Recipe(
+        shop(Terms(done=PAID, approval_ms=3000), policy=Asking()),
+        (
+            reply("", use("pay", item="tea", cents=9), use("pay", item="tea", cents=8)),
+            answer_to_pay("refuse", 8, call=2, reason="twice"),
+            answer_to_pay("edit", 9, arguments=RIGHT),
+            SignalsHeard(),
+            seen(1, RIGHT),
+            reply("One more.", use("pay", item="tea", cents=9)),
+            SignalsHeard(),
+            SignalsHeard(),
+            DeadlinePassed(which="approval"),
+            answer_to_pay("grant", 9, call=3),
+            reply("Bought."),
+        ),
+    ),
+    "doubt-stated-by-a-person": Recipe(
+        shop(Terms(done=PAID, on_doubt="wait")),
+        (
+            PAY,
+            OutcomeStated(call=1, by="bo", outcome="landed", reason="nobody had asked"),
+            TIMEOUT,
+            NOT_KNOWN,
+            OutcomeStated(call=1, by="bo", outcome="not_landed", content="This did not take effect."),
+            SignalsHeard(),
+            TIMEOUT,
+            NOT_KNOWN,
+            OutcomeStated(
+                call=1,
+                by="bo",
+                outcome="landed",
+                content='{"item":"tea","cents":5}',
+                media_type="application/json",
+                reason="the bank has it",
+            ),
+            SignalsHeard(),
+            reply("Bought."),
+        ),
+    ),
+    "undone-before-the-run-is-given-up": Recipe(
+        shop(Terms(done=PAID, quotas=Quotas(tool_failed=1), recovery=("compensate",))),
+        (
+            reply("", use("pay", item="tea", cents=5), use("pay", item="milk", cents=3)),
+            seen(2, {"item": "milk", "cents": 3}),
+            seen(1, RIGHT),
+            reply("", use("price_of", item="tea")),
+            ObservationReceived(call=3, status="error", content="Closed.", error="failed"),
+            seen(4, {"back": "n0:1"}),
+            ObservationReceived(call=5, status="timeout", content="No answer within 3000 ms."),
+            EffectReconciled(call=5, outcome="not_landed", content="This did not take effect."),
+            ObservationReceived(call=5, status="error", content="The bank has closed.", error="refused"),
+        ),
+    ),
+    "revoked-then-taken-up-by-another": Recipe(
+        shop(Terms()),
+        (
+            reply("", use("price_of", item="tea")),
+            LeaseRevoked(by="bo", epoch=1, reason="it hangs"),
+            TAKEN_OVER,
+            seen(1, RIGHT),
+            reply("It costs 5."),
         ),
     ),
     "the-same-thought-twice-in-chinese": Recipe(

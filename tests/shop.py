@@ -4,16 +4,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from redrive_engine.models import reply, use
-from redrive_engine.policy import Policy
+from redrive_engine.policy import NOT_ALLOWED, Policy, Question, Ruling
 from redrive_engine.program import RULES, Program
 from redrive_engine.tools import Call, tool
 from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier
 from redrive_engine.world import Happened
-from redrive_events import Input, Json, LeaseGranted, ObservationReceived, Record, RunStarted, Terms, canonical
+from redrive_events import (
+    ApprovalGiven,
+    Input,
+    Json,
+    LeaseGranted,
+    ObservationReceived,
+    Record,
+    RunStarted,
+    Terms,
+    canonical,
+    shown_digest,
+)
 from redrive_replays import written_down
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -35,6 +47,12 @@ def count(item: str) -> int:
 def pay(item: str, cents: int, *, call: Call) -> dict[str, Json]:
     """Pay for an item."""
     return {"item": item, "cents": cents}
+
+
+@pay.compensate
+def pay_back(call: Call) -> dict[str, Json]:
+    """Give the money back."""
+    return {"back": call.compensates}
 
 
 @tool(effect="unknown", timeout=None)
@@ -71,6 +89,47 @@ def in_stock(call: Call, seen: Any, facts: Facts) -> Facts | Refused:
 
 TOOLS = {one.declaration.name: one for one in (price_of, count, pay, poke)}
 VERIFIERS = (right_item, latest, right_sum, in_stock)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A policy in Python: a person is asked about these ``tools``, and what is paid is brought down to ``cap``.
+
+    ``spoils`` are sums that it makes something of that fits nowhere, or that it changes back and forth for ever.
+    """
+
+    tools: tuple[str, ...] = ("pay",)
+    cap: int | None = None
+    denies: int | None = None
+    spoils: Mapping[int, Json] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """Of what decides."""
+        return canonical([self.tools, self.cap, self.denies, sorted(self.spoils)]).decode()
+
+    wording = digest
+    data = None
+
+    def judge(self, question: Question) -> Ruling:
+        """Edits come first, then what is denied, then what is asked about."""
+        arguments = question.arguments if isinstance(question.arguments, dict) else {}
+        cents = arguments.get("cents", 0)
+        if question.tool == "pay" and cents in self.spoils:
+            return Ruling("edit", "spoiled", arguments={**arguments, "cents": self.spoils[cents]})
+        if question.tool == "pay" and self.cap is not None and cents > self.cap:
+            return Ruling("edit", "no more than this", arguments={**arguments, "cents": self.cap})
+        if question.tool == "pay" and self.denies is not None and cents >= self.denies:
+            return Ruling("deny", "too much", f"{cents} cents", NOT_ALLOWED)
+        return Ruling("ask", "a person looks") if question.tool in self.tools else Ruling("allow", "all else")
+
+
+def answer_to_pay(
+    answer: Literal["grant", "refuse", "edit"], cents: int, *, call: int = 1, **more: Any
+) -> ApprovalGiven:
+    """A person's answer about paying for tea, as it was shown to them."""
+    shown = shown_digest("pay", {"item": "tea", "cents": cents}, "tea")
+    return ApprovalGiven(call=call, digest=shown, by="bo", answer=answer, **more)
 
 
 def shop(terms: Terms, *, prompt: str = "Serve.", policy: Policy | None = None) -> Program:

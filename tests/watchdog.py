@@ -23,6 +23,7 @@ from redrive_events import (
     ObservationReceived,
     ObservationRefused,
     ObservationVerified,
+    OutcomeStated,
     PersonAsked,
     Record,
     RecoveryChosen,
@@ -33,6 +34,7 @@ from redrive_events import (
     ToolCalled,
     VerdictGiven,
 )
+from tests.audit_effects import Doubts
 
 SLIPS: Final = {"schema", "unknown tool", "alone"}
 UNANSWERED: Final = {"timeout", "unknown", "cancelled"}
@@ -41,11 +43,12 @@ UNANSWERED: Final = {"timeout", "unknown", "cancelled"}
 def fails(event: Event) -> Failure | None:
     """The kind of failure that an event is, if it is one."""
     if isinstance(event, VerdictGiven):
-        return None if event.verdict == "allow" else "arguments" if event.rule in SLIPS else "denied"
+        return None if event.verdict != "deny" else "arguments" if event.rule in SLIPS else "denied"
     if isinstance(event, ObservationReceived):
         if event.returned is not None:
             return None
-        return "infrastructure" if event.status in UNANSWERED else "tool_failed" if event.status == "error" else None
+        passing = event.status in UNANSWERED or event.error == "unavailable"
+        return "infrastructure" if passing else "tool_failed" if event.status == "error" else None
     if isinstance(event, FinishRefused):
         return "finish" if event.missing or event.unsupported else None
     if isinstance(event, ModelFailed):
@@ -56,10 +59,11 @@ def fails(event: Event) -> Failure | None:
 def mends(event: Event) -> set[Failure]:
     """The kinds of failure of which an event is the opposite."""
     if isinstance(event, VerdictGiven):
-        return {"arguments", "denied"} if event.verdict == "allow" else set() if event.rule in SLIPS else {"arguments"}
+        slip = event.verdict == "edit" or event.rule in SLIPS
+        return {"arguments", "denied"} if event.verdict == "allow" else set() if slip else {"arguments"}
     status = getattr(event, "status", getattr(event, "outcome", ""))
-    if isinstance(event, ObservationReceived | EffectReconciled):
-        if getattr(event, "returned", None) is not None:
+    if isinstance(event, ObservationReceived | EffectReconciled | OutcomeStated):
+        if getattr(event, "returned", None) is not None or getattr(event, "error", "") == "unavailable":
             return set()
         return _ANSWERS.get(status, set())
     return _SUCCESSES.get(type(event), set())
@@ -86,6 +90,8 @@ class Quotas:
         self.rows: dict[str, list[int]] = {}
         self.seen: dict[int, bool] = {}
         self.taken: list[Rung] = []
+        self.edited: set[int] = set()
+        self.doubts = Doubts()
         self.model = program.terms.model
         self.stopped = False
 
@@ -93,24 +99,35 @@ class Quotas:
         """One append further."""
         for index, record in enumerate(append):
             event = record.event
-            if isinstance(event, RecoveryChosen):
-                self._recovered(event)
-            if isinstance(event, ModelAsked):
-                assert event.model == self.model, "the stronger model is asked from there on"
-            if isinstance(event, StopDecided):
-                self._given_up(event)
-                self.stopped = True
+            if not self.doubts.take(record) and isinstance(event, OutcomeStated):
+                continue  # nobody was asked, so it says nothing
+            self._decided(event)
             for kind in {event.failure} if isinstance(event, RecoveryChosen) else mends(event):
                 self.rows.pop(kind, None)
             self._looked_at(record)
-            if (failed := fails(event)) is not None:
+            if isinstance(event, VerdictGiven) and event.verdict == "edit":
+                self.edited.add(event.call)
+            if (failed := fails(event)) is not None and not self._of_others(event):
                 self.rows.setdefault(failed, []).append(record.position)
                 self._within(failed, [one.event for one in append[index:]])
+
+    def _decided(self, event: Event) -> None:
+        if isinstance(event, RecoveryChosen):
+            self._recovered(event)
+        if isinstance(event, ModelAsked):
+            assert event.model == self.model, "the stronger model is asked from there on"
+        if isinstance(event, StopDecided):
+            self._given_up(event)
+            self.stopped = True
+
+    def _of_others(self, event: Event) -> bool:
+        """Whether it is what a rule or a person made of a call that does not fit: no slip of the model's."""
+        return isinstance(event, VerdictGiven) and event.rule in SLIPS and event.call in self.edited
 
     def _looked_at(self, record: Record) -> None:
         """An observation that some verifier judged, and none refused, ends a row of refused ones."""
         event = record.event
-        if isinstance(event, ObservationReceived | EffectReconciled):
+        if isinstance(event, ObservationReceived | EffectReconciled | OutcomeStated):
             if any(self.seen.values()):
                 self.rows.pop("refused", None)
             self.seen = {}
@@ -122,7 +139,7 @@ class Quotas:
     def _within(self, kind: Failure, rest: list[Event]) -> None:
         quota = getattr(self.terms.quotas, kind)
         later = {type(one) for one in rest}
-        if quota is None or self.stopped or len(self.rows[kind]) < quota:
+        if quota is None or self.stopped or "compensate" in self.taken or len(self.rows[kind]) < quota:
             return
         assert later & {RecoveryChosen, StopDecided} or any(kind in mends(one) for one in rest[1:]), (kind, quota)
 
@@ -133,7 +150,7 @@ class Quotas:
             left.remove(rung)
         assert event.rung in left, "each rung as often as the contract has it"
         skipped = left[: left.index(event.rung)]
-        assert {one for one in skipped if one != "another_way"} <= {"stronger_model"}, "in the contract's order"
+        assert {one for one in skipped if one != "another_way"} <= {"stronger_model", "compensate"}, "in its order"
         self.taken.append(event.rung)
         if event.rung == "stronger_model":
             models = list(self.terms.models)
@@ -161,12 +178,15 @@ class Guards:
         self.barren: list[int] = []
         self.learnt = False
         self.acting = True
+        self.doubts = Doubts()
         self.used: dict[str, int] = {"steps": 0, "tokens": 0, "cost": 0}
         self.last: dict[str, int] = {}
 
     def take(self, append: Sequence[Record]) -> None:
         """One append further."""
         for record in append:
+            if not self.doubts.take(record) and isinstance(record.event, OutcomeStated):
+                continue
             if (check := self._CHECKS.get(type(record.event))) is not None:
                 check(self, record, append)
 
@@ -186,7 +206,7 @@ class Guards:
             self.learnt = False
         if self.terms.guards.last_step and self._over():
             called = [one.event for one in append if isinstance(one.event, ToolCalled)]
-            assert called == [], "nothing is begun on the last step"
+            assert [one for one in called if one.compensates is None] == [], "nothing is begun on the last step"
 
     def _over(self) -> bool:
         budget = self.terms.budget
@@ -196,7 +216,7 @@ class Guards:
     def _called(self, record: Record, append: Sequence[Record]) -> None:
         event: Any = record.event
         self.effects[event.call] = event.effect
-        if event.attempt > 1:
+        if event.attempt > 1 or event.compensates is not None:
             return
         repeats = self.terms.guards.repeats
         if repeats is not None and event.tool not in repeats.polling:
@@ -225,17 +245,16 @@ class Guards:
     def _observed(self, record: Record, append: Sequence[Record]) -> None:
         event: Any = record.event
         status = getattr(event, "status", "")
-        if status in UNANSWERED and getattr(event, "returned", None) is None:
+        passing = status in UNANSWERED or getattr(event, "error", "") == "unavailable"
+        if passing and getattr(event, "returned", None) is None:
             self.barren, self.learnt = [], True
-        lost = (status in UNANSWERED and self.effects[event.call] == "read") or (
-            getattr(event, "outcome", "") == "not_landed"
-        )
+        lost = (passing and self.effects[event.call] == "read") or (getattr(event, "outcome", "") == "not_landed")
         if lost:  # the place of a call that was lost is kept, but it equals none any more
             self.made = [("", *one[1:]) if one[2] == event.call else one for one in self.made]
 
     def _landed(self, record: Record, append: Sequence[Record]) -> None:
         event: Any = record.event
-        order = next(index for index, one in enumerate(self.made, start=1) if one[2] == event.call)
+        order = next((index for index, one in enumerate(self.made, start=1) if one[2] == event.call), 0)
         self.landed = max(self.landed, order)
 
     def _fact(self, record: Record, append: Sequence[Record]) -> None:
@@ -282,6 +301,7 @@ class Guards:
         CallIntercepted: _intercepted,
         ObservationReceived: _observed,
         EffectReconciled: _observed,
+        OutcomeStated: _observed,
         EffectConfirmed: _landed,
         FactCommitted: _fact,
         BudgetWarned: _warned,

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from redrive_engine.drive import state_of
 from redrive_events import (
     NOTES,
     AnnotationMade,
+    ApprovalGiven,
     BadInput,
     CancelRequested,
     Content,
     Event,
     EventLog,
+    LeaseRevoked,
     MessageReceived,
+    OutcomeStated,
     Record,
     StaleAppend,
 )
 
+# What a stranger may say to a run that is under way.
+Signal: TypeAlias = MessageReceived | ApprovalGiven | OutcomeStated | CancelRequested | LeaseRevoked
 
-def signal(log: EventLog, run_id: str, event: MessageReceived | CancelRequested, *, at: datetime) -> int:
+
+def signal(log: EventLog, run_id: str, event: Signal, *, at: datetime) -> int:
     """Append a stranger's signal to a run that has not ended; its position.
 
     Raises:
@@ -33,7 +39,7 @@ def signal(log: EventLog, run_id: str, event: MessageReceived | CancelRequested,
         if state.end is not None:
             raise BadInput(f"has ended ({state.end.status})", place=f"run {run_id}")
         try:
-            return _append(log, run_id, event, expected=state.position, at=max(at, state.now or at))
+            return append(log, run_id, event, expected=state.position, at=max(at, state.now or at))
         except StaleAppend:
             continue
 
@@ -63,12 +69,17 @@ def annotate(log: EventLog, run_id: str, remark: AnnotationMade, *, at: datetime
         expected = log.head(notes).position
         last = [record.at for record in log.read(notes, after=max(0, expected - 1))]
         try:
-            return _append(log, notes, remark, expected=expected, at=max([at, *last]))
+            return append(log, notes, remark, expected=expected, at=max([at, *last]))
         except StaleAppend:
             continue
 
 
-def _append(log: EventLog, run_id: str, event: Event, *, expected: int, at: datetime) -> int:
+def append(log: EventLog, run_id: str, event: Event, *, expected: int, at: datetime) -> int:
+    """Append what a stranger says behind what is there; its position.
+
+    Raises:
+        StaleAppend: the run had moved on.
+    """
     record = Record(run_id=run_id, position=expected + 1, at=at, cause=0, left=0, event=event)
     log.append(run_id, [record], expected=expected)
     return record.position

@@ -107,7 +107,7 @@ class Declaration:
     @property
     def data(self) -> dict[str, Json]:
         """All of it as plain data."""
-        usual = {"fresh_ms": None, "trust": "untrusted", "schema_version": ""}
+        usual: dict[str, Json] = {"fresh_ms": None, "trust": "untrusted", "schema_version": ""}
         usual |= {"compensable": False, "settles_ms": None, "fenced": False}
         envelope = {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
         return {
@@ -139,7 +139,7 @@ OfCall = TypeVar("OfCall", bound=Callable[[Call], object])
 
 
 class Tool:
-    """A declaration, the function that acts, those that ask the authority and undo; called, it is the plain function."""
+    """A declaration, the function that acts, one that asks the authority, one that undoes; called, it is the first."""
 
     def __init__(self, run: Function, declaration: Declaration, arguments: Arguments) -> None:
         self.__name__: str = run.__name__

@@ -156,7 +156,7 @@ class EffectInDoubt(EventData, frozen=True, tag="effect_in_doubt"):
     """Nobody knows whether the write landed, and it will not be tried again before the authority was asked."""
 
     call: int
-    why: Literal["timeout", "unknown", "cancelled", "worker lost"]
+    why: Literal["timeout", "unknown", "worker lost"]
 
 
 class EffectCompensated(EventData, frozen=True, tag="effect_compensated"):

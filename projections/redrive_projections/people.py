@@ -48,13 +48,21 @@ def approval(state: RunState, event: ApprovalGiven, position: int) -> None:
             state.unheard.append(event)
 
 
+def doubts_of(state: RunState, event: OutcomeStated) -> list[int]:
+    """Where a person was asked what became of this effect, and is still waited for; else the word counts nothing."""
+    return [
+        place
+        for place, request in state.requests.items()
+        if type(request) is PersonAsked and request.effect == event.call and not expired(request, state.now)
+    ]
+
+
 def stated(state: RunState, event: OutcomeStated, position: int) -> None:
     """What became of an effect in doubt, if a person was asked for that, takes the place of an authority's word."""
-    for place, request in list(state.requests.items()):
-        if type(request) is PersonAsked and request.effect == event.call and not expired(request, state.now):
-            del state.requests[place]
-            state.unheard.append(event)
-            settled(state, event, position)
+    for place in doubts_of(state, event):
+        del state.requests[place]
+        state.unheard.append(event)
+        settled(state, event, position)
 
 
 def person_asked(state: RunState, event: PersonAsked, position: int) -> None:

@@ -21,6 +21,7 @@ from redrive_events import (
     ObservationReceived,
     ObservationRefused,
     ObservationVerified,
+    OutcomeStated,
     PersonAsked,
     RecoveryChosen,
     ReplyRefused,
@@ -29,6 +30,7 @@ from redrive_events import (
     VerdictGiven,
 )
 from redrive_projections.budget import used
+from redrive_projections.people import doubts_of
 from redrive_projections.state import RunState
 from redrive_projections.watch import Made, Turn
 
@@ -89,13 +91,17 @@ def _reply_refused(state: RunState, event: ReplyRefused, position: int) -> None:
 
 
 def _verdict(state: RunState, event: VerdictGiven, position: int) -> None:
+    """Only what decides counts, and what a rule or a person made of the arguments is no slip of the model's."""
+    call = state.calls.get(event.call)
     if event.verdict == "allow":
         _went_well(state, "arguments", "denied")
-    elif event.rule in SLIPS:
-        _failed(state, "arguments", position)
-    else:
+    elif event.verdict == "ask":
+        _went_well(state, "arguments")
+    elif event.verdict == "deny" and event.rule not in SLIPS:
         _went_well(state, "arguments")
         _failed(state, "denied", position)
+    elif event.verdict == "deny" and (call is None or call.arguments == call.proposed):
+        _failed(state, "arguments", position)
 
 
 def _called(state: RunState, event: ToolCalled, position: int) -> None:
@@ -134,7 +140,12 @@ def _observed(state: RunState, event: ObservationReceived, position: int) -> Non
             _forgiven(state, event.call)
 
 
-def _reconciled(state: RunState, event: EffectReconciled, position: int) -> None:
+def _stated(state: RunState, event: OutcomeStated, position: int) -> None:
+    if doubts_of(state, event):
+        _reconciled(state, event, position)
+
+
+def _reconciled(state: RunState, event: EffectReconciled | OutcomeStated, position: int) -> None:
     _looked(state)
     if event.outcome == "landed":
         _went_well(state, "tool_failed", "infrastructure")
@@ -208,6 +219,7 @@ WATCHED: Final[Mapping[type, Callable[[RunState, Any, int], None]]] = {
     PersonAsked: _person_asked,
     ObservationReceived: _observed,
     EffectReconciled: _reconciled,
+    OutcomeStated: _stated,
     ObservationVerified: _verified,
     ObservationRefused: _refused,
     EffectConfirmed: _landed,

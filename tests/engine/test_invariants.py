@@ -13,7 +13,7 @@ from redrive_engine import Happened, Program, drive, react
 from redrive_engine.drive import Keep
 from redrive_events import Derived, EventLog, Record
 from redrive_projections import RunState, fold
-from tests.random_runs import driven_programs, programs, random_run, tapes
+from tests.random_runs import doubtful_programs, driven_programs, programs, random_run, tapes
 
 # By its folder's name for it only the function is to be had.
 DRIVING = sys.modules[drive.__module__]
@@ -33,8 +33,15 @@ def test_a_run_that_is_driven_otherwise_keeps_the_same_rules(tape: bytes, progra
     random_run(tape, program)
 
 
+@settings(max_examples=200, deadline=None)
+@given(tapes, doubtful_programs)
+def test_a_run_of_many_doubts_keeps_the_same_rules(tape: bytes, program: Program) -> None:
+    """What nobody knows is asked of an authority, then of a person; whoever gives up undoes what was done."""
+    random_run(tape, program)
+
+
 @settings(max_examples=50, deadline=None)
-@given(tapes, programs | driven_programs)
+@given(tapes, programs | driven_programs | doubtful_programs)
 def test_the_log_folds_to_the_state_of_its_driver(tape: bytes, program: Program) -> None:
     """At each append, and whole: a resumed run must know all that the first worker knew, and nothing else."""
     write = DRIVING.write
@@ -50,7 +57,7 @@ def test_the_log_folds_to_the_state_of_its_driver(tape: bytes, program: Program)
 
 
 @settings(max_examples=50, deadline=None)
-@given(tapes, programs | driven_programs)
+@given(tapes, programs | driven_programs | doubtful_programs)
 def test_what_follows_is_found_without_touching_the_state(tape: bytes, program: Program) -> None:
     """Only the fold may change a state, since only what is in the log may."""
 

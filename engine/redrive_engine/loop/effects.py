@@ -28,7 +28,7 @@ from redrive_projections import Call, RunState
 ACTING: Final = frozenset({"write", "unknown"})
 
 Seen: TypeAlias = ObservationReceived | EffectReconciled | OutcomeStated
-Doubt: TypeAlias = Literal["timeout", "unknown", "cancelled", "worker lost"]
+Doubt: TypeAlias = Literal["timeout", "unknown", "worker lost"]
 
 
 def tool_called(program: Program, s: RunState, call: Call) -> ToolCalled:

@@ -23,11 +23,17 @@ FAILURES: Final[Mapping[Failure, tuple[str, str]]] = {
 }
 
 
+def due(program: Program, s: RunState, kind: Failure) -> bool:
+    """Whether failures of a kind have reached their quota; of a run that is given up, whatever fails, none has."""
+    quota: int | None = getattr(program.terms.quotas, kind)
+    return quota is not None and s.running and not s.undoing and len(s.watch.pending(kind)) >= quota
+
+
 def judged(program: Program, s: RunState, *kinds: Failure) -> Follows:
-    """Whether failures of these kinds have reached their quota; None is no limit."""
+    """What follows where failures of these kinds have reached their quota."""
     for kind in kinds:
-        quota: int | None = getattr(program.terms.quotas, kind)
-        if quota is not None and s.running and (count := len(s.watch.pending(kind))) >= quota:
+        if due(program, s, kind):
+            count = len(s.watch.pending(kind))
             one, several = FAILURES[kind]
             yield from recovered(program, s, kind, one if count == 1 else f"{count} {several} in a row")
 
