@@ -179,17 +179,17 @@ class Requests:
         if isinstance(first.event, OutcomeStated):
             self._stated(first.event, first.at)
         for record in append[1:]:
-            self._derived(record, taken_up=type(first.event) is LeaseGranted)
+            self._derived(record, taken_up=first.position if type(first.event) is LeaseGranted else 0)
         if type(first.event) not in STRANGERS:
             ended = type(append[-1].event) is RunEnded
             if type(first.event) is LeaseGranted:
-                acting = [one for one in self.open.values() if isinstance(one, ToolCalled) and one.effect in ACTING]
-                assert not acting, "what a lost worker may have done is not simply asked again"
+                lost = [one for at, one in self.open.items() if at < first.position and isinstance(one, ToolCalled)]
+                assert not [one for one in lost if one.effect in ACTING], "what a lost worker may have done is not simply asked again"
             assert bool(self.open) != ended, "a run that has not ended waits for something"
             late = [one for one in self.open.values() if isinstance(one, PEOPLE) and _over(one, first.at)]
             assert not late, "a person is waited for no longer than was said"
 
-    def _derived(self, record: Record, *, taken_up: bool) -> None:
+    def _derived(self, record: Record, *, taken_up: int) -> None:
         event = record.event
         if type(event) is StopDecided:
             assert not self.stopped, "stopped once"
@@ -201,6 +201,7 @@ class Requests:
         if type(event) is EffectInDoubt and taken_up:
             lost = [at for at, one in self.open.items() if type(one) is ToolCalled and about(one) == about(event)]
             assert len(lost) == 1, "what a lost worker left open is put in doubt"
+            assert lost[0] < taken_up, "nobody can have begun what is only asked now"
             self._close(lost[0])
         if type(event) in REQUESTS:
             assert not self.stopped or type(event) is ReconcileAsked, "nothing is begun after a stop"

@@ -1,6 +1,7 @@
 """The loop: contract, policy, tools and verifiers; `react`, which says what follows, and `drive`, which writes it."""
 
 from redrive_engine.agent import Agent, Run
+from redrive_engine.approving import approve
 from redrive_engine.contract import (
     ANY,
     Budget,
@@ -59,6 +60,7 @@ __all__ = [
     "annotate",
     "append_of",
     "cancel",
+    "approve",
     "cause_of",
     "drive",
     "lease_of",

@@ -163,13 +163,15 @@ class ToolCalled(EventData, frozen=True, tag="tool_called"):
 class ApprovalAsked(EventData, frozen=True, tag="approval_asked"):
     """A person is asked whether a call may be made, until ``expires`` if that is set; no answer in time is a no.
 
-    ``digest`` is that of all they are shown: tool, arguments, and the object and destination as the tool names them.
+    ``digest`` is that of what they are shown: tool, arguments, and the object and destination as the tool names them.
+    ``effect`` is what the call may do.
     """
 
     call: int
     digest: str
     object: Json = None
     destination: Json = None
+    effect: Effect = "unknown"
     reason: str = ""
     expires: datetime | None = None
 

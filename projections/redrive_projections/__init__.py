@@ -1,5 +1,6 @@
 """Views of a run, each folded from its records: state, completion, budget, transcript, timeline, history."""
 
+from redrive_projections.approvals import Approval, approvals, open_approvals
 from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import GOAL, claims, missing, partly_worded, slots, spoken_of, status, worded
 from redrive_projections.digests import Parting, partings
@@ -21,6 +22,7 @@ __all__ = [
     "OF_PEOPLE",
     "OPERATORS",
     "VIEWS",
+    "Approval",
     "Asked",
     "Call",
     "Fact",
@@ -31,6 +33,7 @@ __all__ = [
     "Turn",
     "Watch",
     "answered_by",
+    "approvals",
     "called_as",
     "claims",
     "compare",
@@ -47,6 +50,7 @@ __all__ = [
     "missing",
     "offered",
     "one_line",
+    "open_approvals",
     "opening",
     "partings",
     "partly_worded",

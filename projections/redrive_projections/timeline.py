@@ -176,7 +176,7 @@ def _approval_asked(seen: _Seen) -> str:
     said = [("on", event.object), ("to", event.destination)]
     what = "".join(f" {word} {_json(value)}" for word, value in said if value is not None)
     until = f", until {event.expires.isoformat()}" if event.expires else ""
-    return one_line(f"whether call {seen.call} may be made{what} ({event.reason})") + until
+    return one_line(f"whether call {seen.call} may be made, a {event.effect}{what} ({event.reason})") + until
 
 
 def _revoked(seen: _Seen) -> str:

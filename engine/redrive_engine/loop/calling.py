@@ -83,11 +83,13 @@ def _made(program: Program, s: RunState, verdicts: Mapping[int, VerdictGiven]) -
 def _approval_asked(program: Program, s: RunState, call: Call, verdict: VerdictGiven) -> ApprovalAsked:
     waits_ms = program.terms.approval_ms
     acts_on, destination = target(program, call)
+    declared = (program.tools or {}).get(call.tool)
     return ApprovalAsked(
         call=call.number,
         digest=_shown(program, call),
         object=acts_on,
         destination=destination,
+        effect=declared.effect if declared else "unknown",
         reason=verdict.reason or verdict.rule,
         expires=None if waits_ms is None or s.now is None else s.now + timedelta(milliseconds=waits_ms),
     )

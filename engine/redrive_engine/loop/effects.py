@@ -79,10 +79,13 @@ def reconciled(program: Program, s: RunState, event: EffectReconciled | OutcomeS
         yield handed_over(program, s, f"effect of call {call.number} ({call.tool}) in doubt")
 
 
-def taken_up(s: RunState) -> Follows:
-    """Reads and model requests of a lost worker are simply asked again; its open writes are in doubt."""
-    for request in list(s.requests.values()):
-        if isinstance(request, ToolCalled) and request.effect in ACTING:
+def taken_up(s: RunState, position: int) -> Follows:
+    """Reads and model requests of a lost worker are simply asked again; its open writes are in doubt.
+
+    What was only asked behind ``position``, where the run was taken up, nobody can have begun.
+    """
+    for place, request in list(s.requests.items()):
+        if place < position and isinstance(request, ToolCalled) and request.effect in ACTING:
             yield from doubted(s.calls[request.call], "worker lost")
 
 

@@ -61,7 +61,7 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
         case EffectReconciled():
             yield from reconciled(program, s, event)
         case LeaseGranted():
-            yield from taken_up(s)
+            yield from taken_up(s, record.position)
         case _:
             pass  # the other inputs only wake the run
     yield from onward(program, s)
