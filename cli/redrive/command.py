@@ -25,6 +25,7 @@ VERBS = {
     "runs": "List the runs in the log, the latest first.",
     "show": "Show what happened in a run, or its state after an event.",
     "replay": "Drive recorded runs again: the same, or where do they part?",
+    "whatif": "Drive a recorded run again with something changed.",
     "verify": "Check that every stored event is the one that was written.",
     "heads": "List the heads of all runs, to check the log against later.",
     "rebuild": "Fold all runs again: do they come to what was recorded?",

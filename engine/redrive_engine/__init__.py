@@ -20,11 +20,12 @@ from redrive_engine.lessons import lessons
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
 from redrive_engine.loading import load_agent, registered
 from redrive_engine.loop import react
+from redrive_engine.occurrence import occurs
 from redrive_engine.program import RULES, Program, permissive
 from redrive_engine.signals import annotate, cancel, say, signal
 from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError, tool
 from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier
-from redrive_engine.world import Happened, Waiting, World
+from redrive_engine.world import Happened, Waiting, World, waiting_of
 
 __all__ = [
     "ANY",
@@ -59,14 +60,15 @@ __all__ = [
     "World",
     "annotate",
     "append_of",
-    "cancel",
     "approve",
+    "cancel",
     "cause_of",
     "drive",
     "lease_of",
     "lessons",
     "load_agent",
     "mint",
+    "occurs",
     "permissive",
     "react",
     "registered",
@@ -74,6 +76,7 @@ __all__ = [
     "signal",
     "tool",
     "verifier",
+    "waiting_of",
     "without_waiting",
     "write",
 ]

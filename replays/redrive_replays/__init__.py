@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from redrive_replays.report import Divergence, Outcome, Report, worst
     from redrive_replays.script import Script, written_down
     from redrive_replays.strict import replay
+    from redrive_replays.wording import Piece, word_diff
 
 _DOORS = {
     "difference": ("ABSENT", "Difference"),
@@ -22,6 +23,7 @@ _DOORS = {
     "report": ("Divergence", "Outcome", "Report", "worst"),
     "script": ("Script", "written_down"),
     "strict": ("replay",),
+    "wording": ("Piece", "word_diff"),
 }
 _HOME = {name: door for door, names in _DOORS.items() for name in names}
 
@@ -30,6 +32,7 @@ __all__ = [
     "Difference",
     "Divergence",
     "Outcome",
+    "Piece",
     "Recording",
     "Report",
     "Script",
@@ -38,6 +41,7 @@ __all__ = [
     "recording_of",
     "replay",
     "replay_records",
+    "word_diff",
     "worst",
     "written_down",
 ]

@@ -2,6 +2,6 @@
 
 from redrive_engine.live.pausing import Patience
 from redrive_engine.live.surroundings import StillClock, Surroundings, mint
-from redrive_engine.live.world import LiveWorld
+from redrive_engine.live.world import LiveWorld, given_up
 
-__all__ = ["LiveWorld", "Patience", "StillClock", "Surroundings", "mint"]
+__all__ = ["LiveWorld", "Patience", "StillClock", "Surroundings", "given_up", "mint"]

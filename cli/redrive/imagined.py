@@ -1,0 +1,148 @@
+"""A branch of a run, explained: how far it surely goes, what flips first, which effects that touches, what goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from rich.text import Text
+
+from redrive.moments import line
+from redrive.terminal import Cell, columns, counted
+from redrive_events import Json, ModelAsked, Record, kind_of, text_of
+from redrive_projections import called_as, one_line, timeline
+from redrive_replays import Piece, word_diff
+from redrive_replays.whatif import Branch, EdgeReport, Effect
+
+AROUND_CHARS = 60
+MESSAGES_MAX = 6
+UNGROUNDED_MAX = 8
+
+
+def imagined(report: EdgeReport, branch: Branch, records: Sequence[Record]) -> Iterator[Cell]:
+    """A whole report: the headline, the first flip, the effects, the edge, and how to go on."""
+    yield _headline(report)
+    yield from _flip(report, branch, records)
+    yield from _effects(report)
+    yield from _edge(report)
+    if report.assumptions:
+        yield ""
+        yield Text("assumed", style="bold")
+        yield from columns([(f"{number}", what) for number, what in enumerate(report.assumptions, start=1)])
+
+
+def _headline(report: EdgeReport) -> Text:
+    text = Text.assemble(report.run_id, "  ", (sureness(report), "green" if report.sureness == "same" else "yellow"))
+    ended = report.status or "not ended"
+    if ended != report.recorded_status and not (report.edge and not report.status):
+        text.append(f" · {report.recorded_status or 'not ended'} → {ended}", style="dim")
+    return text
+
+
+def sureness(report: EdgeReport) -> str:
+    """How sure the branch is, in words."""
+    if report.sureness == "exact to turn":
+        return f"exact to turn {report.turn} of {report.turns}"
+    return report.sureness
+
+
+def _flip(report: EdgeReport, branch: Branch, records: Sequence[Record]) -> Iterator[Cell]:
+    if report.flip is None:
+        return
+    sides = (("recorded", report.flip.recorded, list(records)), ("here", report.flip.branched, _records(branch)))
+    yield ""
+    yield Text("first flip", style="bold")
+    yield from columns([(Text(name, style="dim"), _told(record, whole)) for name, record, whole in sides])
+
+
+def _records(branch: Branch) -> list[Record]:
+    return [one.record for one in branch.records]
+
+
+def _told(record: Record | None, records: Sequence[Record]) -> Cell:
+    if record is None:
+        return "nothing"
+    *_, last = timeline(records[: record.position])
+    return line(last)
+
+
+def _effects(report: EdgeReport) -> Iterator[Cell]:
+    rows: list[tuple[Cell, Cell, Cell]] = []
+    for what, effects in (("stands", report.before), ("prevented", report.prevented), ("open", report.after)):
+        rows += [
+            (Text(what, style=_STYLES[what]), called_as(one.tool, one.arguments), _recorded(one)) for one in effects
+        ]
+    if rows:
+        yield ""
+        yield Text("recorded effects", style="bold")
+        yield from columns(rows)
+
+
+_STYLES = {"stands": "", "prevented": "green", "open": "yellow"}
+
+
+def _recorded(effect: Effect) -> str:
+    landed = "landed" if effect.landed else "not known to have landed"
+    return f"{effect.verdict}, {landed}, at {effect.position} as recorded"
+
+
+def _edge(report: EdgeReport) -> Iterator[Cell]:
+    if report.edge is None:
+        return
+    yield ""
+    left = report.turns - report.turn
+    what = kind_of(report.edge.request).replace("_", " ")
+    sure = "no answer" if report.assumptions else "no sure answer"
+    yield Text.assemble(("edge", "bold"), f"  {what}: the recording has {sure} to it", _unsaid(left))
+    if isinstance(report.edge.request, ModelAsked) and report.asked:
+        yield from _request(report)
+    for one in report.ungrounded[:UNGROUNDED_MAX]:
+        yield f"call {one.call} of {one.tool} uses {one.value!r}, which only observations show that are not here"
+    if len(report.ungrounded) > UNGROUNDED_MAX:
+        yield f"… and {len(report.ungrounded) - UNGROUNDED_MAX} more"
+    yield Text.assemble(("goes on with  ", "dim"), ", ".join(report.flags))
+
+
+def _unsaid(turns: int) -> str:
+    return f"; {counted(turns, 'recorded turn')} left unsaid" if turns > 0 else ""
+
+
+def _request(report: EdgeReport) -> Iterator[Cell]:
+    """What the model would have read, against what it read: the messages that differ, as pieces of words."""
+    recorded = [_said(one.role, text_of(one.content) or _blocks(one.content)) for one in report.asked]
+    would = [_said(one.role, text_of(one.content) or _blocks(one.content)) for one in report.would_ask]
+    changed = [pair for pair in _paired(recorded, would) if pair[0] != pair[1]]
+    for before, after in changed[:MESSAGES_MAX]:
+        yield _pieces(word_diff(before, after))
+    if len(changed) > MESSAGES_MAX:
+        yield f"… and {len(changed) - MESSAGES_MAX} more messages"
+
+
+def _said(role: str, words: str) -> str:
+    return f"{role}: {words}"
+
+
+def _blocks(content: Json) -> str:
+    return msgspec.json.encode(content).decode()
+
+
+def _paired(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for index in range(max(len(before), len(after))):
+        yield before[index] if index < len(before) else "", after[index] if index < len(after) else ""
+
+
+def _pieces(pieces: Sequence[Piece]) -> Text:
+    """Pieces on one line; long ones that stay are cut in their middle."""
+    text = Text("  ")
+    for change, words in pieces:
+        told = one_line(words, 10 * AROUND_CHARS) if change != "same" else _shortened(words)
+        marks = {"same": ("", "", "dim"), "gone": ("[-", "-]", "red"), "new": ("{+", "+}", "green")}[change]
+        text.append(f"{marks[0]}{told}{marks[1]}", style=marks[2])
+    return text
+
+
+def _shortened(words: str) -> str:
+    line = " ".join(words.split(" "))
+    if len(line) <= 2 * AROUND_CHARS:
+        return line.replace("\n", " ")
+    return f"{line[:AROUND_CHARS]} … {line[-AROUND_CHARS:]}".replace("\n", " ")

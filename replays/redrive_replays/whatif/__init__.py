@@ -1,0 +1,8 @@
+"""What would have happened: a recorded run driven again with something changed, as far as the recording can answer."""
+
+from redrive_replays.whatif.branch import Branch, Labelled, branched
+from redrive_replays.whatif.changes import Changes
+from redrive_replays.whatif.edge import EdgeReport, Effect, edge_report
+from redrive_replays.whatif.flips import Flip, Sureness
+
+__all__ = ["Branch", "Changes", "EdgeReport", "Effect", "Flip", "Labelled", "Sureness", "branched", "edge_report"]

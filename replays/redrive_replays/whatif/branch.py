@@ -1,0 +1,277 @@
+"""A branch of a recorded run: driven with the recorded answers, and no further than they surely go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from redrive_engine import Happened, Program, append_of, waiting_of
+from redrive_engine.live import given_up
+from redrive_engine.loop import ACTING
+from redrive_events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    CannotReplay,
+    DeadlinePassed,
+    LeaseGranted,
+    ModelAsked,
+    OutcomeStated,
+    PersonAsked,
+    ReconcileAsked,
+    Record,
+    Request,
+    RunStarted,
+    SignalsHeard,
+    ToolCalled,
+    kind_of,
+)
+from redrive_projections import OF_PEOPLE, RunState
+from redrive_replays.whatif.changes import Changes
+from redrive_replays.whatif.course import Course, Open
+from redrive_replays.whatif.recorded import Answered, Recorded, Unasked, as_of_call, happened, later, recorded_in
+
+Label: TypeAlias = Literal["recorded", "recorded, moved", "given", "assumed", "recomputed"]
+
+
+# When an answer comes of which the recording says that it did not come in time.
+FAR = datetime.max.replace(tzinfo=UTC)
+
+
+class Labelled(NamedTuple):
+    """A record of a branch, where it comes from, and on which assumptions it rests; on none, it is certain."""
+
+    record: Record
+    label: Label
+    assumptions: tuple[int, ...] = ()
+
+
+class Edge(NamedTuple):
+    """The request that the recording cannot surely answer: where it stands in the branch, in which turn."""
+
+    position: int
+    request: Request
+    turn: int
+
+
+@dataclass(slots=True)
+class Branch:
+    """A branch as far as it goes; without an ``edge`` it came to its end."""
+
+    program: Program
+    recorded: Recorded
+    state: RunState = field(default_factory=RunState)
+    records: list[Labelled] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
+    edge: Edge | None = None
+
+
+class _Served(NamedTuple):
+    """An answer for an open request: when it comes, and what it is worth."""
+
+    at: datetime
+    order: int
+    position: int
+    happened: Happened
+    label: Label
+
+
+def branched(records: Sequence[Record], program: Program, changes: Changes | None = None) -> Branch:
+    """Drive a recorded run again under ``program``, changed by ``changes``, with its recorded answers.
+
+    Each answer is served once, to what it surely answers; time is virtual, and no tool, model or person is asked.
+
+    Raises:
+        CannotReplay: the records do not begin with the start of a run.
+        BadInput: a change cannot be made.
+    """
+    changes = changes or Changes()
+    if not records or not isinstance(records[0].event, RunStarted):
+        raise CannotReplay("the recording does not begin with the start of a run")
+    drive = _Drive(changes.program(program), recorded_in(records, changes), changes)
+    drive.run()
+    return drive.branch
+
+
+class _Drive:
+    """One branch on its way."""
+
+    def __init__(self, program: Program, recorded: Recorded, changes: Changes) -> None:
+        self.branch, self.changes = Branch(program, recorded), changes
+        self.course = Course()
+        self.matched: dict[int, Answered] = {}
+        self.assumed: set[int] = set()
+        self.turn, self.behind, self.noted = 0, 0, 0
+
+    def run(self) -> None:
+        """From its start to its end, or to its edge."""
+        program, recorded, state = self.branch.program, self.branch.recorded, self.branch.state
+        start = recorded.start
+        state.run_id = start.run_id
+        assert isinstance(start.event, RunStarted)
+        started = msgspec.structs.replace(start.event, contract=program.terms, parts=program.parts)
+        self._append(Happened(started, start.at), "recorded")
+        first = recorded.lease
+        while first is not None and recorded.unasked and recorded.unasked[0].position < first.position:
+            self._heard(recorded.unasked.popleft())
+        lease = LeaseGranted(worker="branch", epoch=1) if first is None else happened(first)
+        self._append(Happened(lease, start.at if first is None else first.at), "recorded")
+        while state.end is None and self.branch.edge is None:
+            self._further()
+
+    def _further(self) -> None:
+        """One input further: a signal in its turn, the answer that comes first, or a limit of time before it."""
+        state, signals = self.branch.state, self.branch.recorded.unasked
+        assert state.now is not None
+        if signals and (signals[0].turn, signals[0].behind) <= (self.turn, self.behind):
+            self._heard(signals.popleft())
+        elif state.unheard and not self._answered_before_heard():
+            self._append(Happened(SignalsHeard(), state.now), "recomputed")
+        elif (served := self._first()) is not None:
+            waiting = waiting_of(state, self.branch.program.terms.budget)
+            if served.at == FAR and waiting.deadline is None:  # asked without a limit here
+                self.branch.edge = self._edge(served.position)
+                return
+            if waiting.deadline is not None and waiting.deadline <= served.at:
+                self._append(Happened(DeadlinePassed(which=waiting.limit), waiting.deadline), "recomputed")
+                return
+            self.matched.pop(served.position, None)
+            self._append(served.happened, served.label)
+            self.behind += 1
+            self.noted = self.branch.recorded.heard.get(served.order, self.noted)
+
+    def _answered_before_heard(self) -> bool:
+        """Whether in the recording an answer came before anybody took note of the signal, or did so itself."""
+        known = (self.branch.recorded.peek(one.key(self.course.calls), one.turn) for one in self.course.open.values())
+        return any(one.position <= self.noted for one in [*known, *self.matched.values()] if one is not None)
+
+    def _heard(self, signal: Unasked) -> None:
+        """A signal keeps its turn; that an idle worker took note of it is said again only where there is one."""
+        state = self.branch.state
+        assert state.now is not None
+        if isinstance(signal.event, ApprovalGiven | OutcomeStated) and self._asked_about(signal.event.call):
+            return  # it came too late then, or spoke of something else
+        if state.unheard or not isinstance(signal.event, SignalsHeard):
+            label: Label = "recomputed" if isinstance(signal.event, SignalsHeard) else "recorded"
+            self._append(Happened(signal.event, later(state.now, signal.since)), label)
+            self.noted = self.branch.recorded.heard.get(signal.position, 0)
+
+    def _asked_about(self, call: int) -> bool:
+        """Whether a person is asked about this call."""
+        asked = [one for one in self.branch.state.requests.values() if isinstance(one, ApprovalAsked | PersonAsked)]
+        return any(call == (one.call if isinstance(one, ApprovalAsked) else one.effect) for one in asked)
+
+    def _first(self) -> _Served | None:
+        """The answer that comes first; None at the edge."""
+        found = []
+        for position, request in self.branch.state.requests.items():
+            served = self._served(position, request)
+            if served is None:
+                self.branch.edge = self._edge(position)
+                return None
+            found.append(served)
+        return min(found)
+
+    def _edge(self, position: int) -> Edge:
+        return Edge(position, self.branch.state.requests[position], self.course.open[position].turn)
+
+    def _served(self, position: int, request: Request) -> _Served | None:
+        """The answer to an open request; None if the recording has none that is sure, or may be assumed."""
+        asked, key = self.course.open[position], self.course.key(position)
+        answer = self.matched.get(position)
+        if answer is None:
+            answer = self.branch.recorded.peek(key, asked.turn) or self._assumed(position, request, asked)
+            if answer is None:
+                return self._without(position, request, asked)
+            self.matched[position] = self.branch.recorded.mark(answer)
+        if answer.key != key and position not in self.assumed:
+            return None  # another write has begun beside it since it was asked
+        return self._answered(position, request, asked, answer)
+
+    def _answered(self, position: int, request: Request, asked: Open, answer: Answered) -> _Served | None:
+        if answer.answer is None:
+            return _Served(FAR, answer.position, position, Happened(SignalsHeard(), FAR), "recorded")
+        at = later(asked.at, answer.took)
+        number = request.effect if isinstance(request, PersonAsked) else getattr(request, "call", None)
+        event = as_of_call(answer.answer, number or 0)
+        label: Label = "recorded" if asked.turn == answer.turn else "recorded, moved"
+        label = "given" if answer.given else "assumed" if position in self.assumed else label
+        limit_ms = request.timeout_ms if isinstance(request, ToolCalled) else None
+        if isinstance(answer.request, ToolCalled) and limit_ms != answer.request.timeout_ms:
+            if getattr(event, "status", "") == "timeout":
+                return None  # nobody recorded what came later
+            if limit_ms is not None and answer.took > timedelta(milliseconds=limit_ms):
+                at, label = later(asked.at, timedelta(milliseconds=limit_ms)), "recomputed"
+                event = given_up(request, stopping=False)
+        cause = 0 if type(request) in OF_PEOPLE else position
+        return _Served(at, answer.position, position, Happened(event, at, cause), label)
+
+    def _without(self, position: int, request: Request, asked: Open) -> _Served | None:
+        """A request without an answer is given up when the run has stopped; an approval may be assumed."""
+        now = self.branch.state.now or asked.at
+        if self.branch.state.stop is not None:
+            return _Served(now, 0, position, Happened(given_up(request, stopping=True), now, position), "recomputed")
+        if isinstance(request, ApprovalAsked) and self.changes.approvals != "stop":
+            answer = self.changes.approvals
+            self._assume(position, f"the approval of call {request.call} is answered by {answer!r}")
+            given = ApprovalGiven(call=request.call, digest=request.digest, by="what-if", answer=answer)
+            return _Served(now, 0, position, Happened(given, now), "assumed")
+        return None
+
+    def _assumed(self, position: int, request: Request, asked: Open) -> Answered | None:
+        """The answer that is taken for one, if the branch goes beyond what is sure."""
+        if not self.changes.beyond:
+            return None
+        found = assumable(self.branch.recorded, request, asked)
+        if found is not None:
+            self._assume(position, f"{_ASSUMED[type(request)]} at {found.position} answers {kind_of(request)} here too")
+        return found
+
+    def _assume(self, position: int, what: str) -> None:
+        if position not in self.assumed:
+            self.assumed.add(position)
+            self.branch.assumptions.append(f"turn {self.course.open[position].turn + 1}: {what}")
+
+    def _append(self, what: Happened, label: Label) -> None:
+        state, assumptions = self.branch.state, tuple(range(1, len(self.branch.assumptions) + 1))
+        batch = append_of(self.branch.program, state, what)
+        self.course.take(state, batch)
+        self.branch.records.append(Labelled(batch[0], label, assumptions))
+        self.branch.records += [Labelled(record, "recomputed", assumptions) for record in batch[1:]]
+        if state.steps != self.turn:
+            self.turn, self.behind = state.steps, 0
+
+
+_ASSUMED = {
+    ModelAsked: "the reply",
+    ToolCalled: "the observation",
+    ReconcileAsked: "the authority's word",
+    PersonAsked: "the words",
+    ApprovalAsked: "the approval",
+}
+
+
+def assumable(recorded: Recorded, request: Request, asked: Open) -> Answered | None:
+    """The recorded answer that comes nearest: of the same turn, or for a call of the same call.
+
+    A read is answered from its own write state alone, where its last answer may serve again.
+    """
+    match request:
+        case ToolCalled(effect=effect) if effect not in ACTING:
+            known = [one for one in recorded.answers if _is_call(one, request) and one.key[3] == asked.writes]
+            return known[-1] if known else None
+        case ToolCalled():
+            return next((one for one in recorded.waiting() if _is_call(one, request)), None)
+        case ReconcileAsked():
+            return None
+        case _:
+            same = (one for one in recorded.waiting() if type(one.request) is type(request))
+            return next((one for one in same if one.turn == asked.turn), None)
+
+
+def _is_call(one: Answered, request: ToolCalled) -> bool:
+    known = one.request
+    return isinstance(known, ToolCalled) and (known.tool, known.digest) == (request.tool, request.digest)

@@ -1,0 +1,58 @@
+"""What is changed in a run that is driven again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from redrive_engine import Contract, Program
+from redrive_engine.policy import Policy
+from redrive_events import BadInput, Content, ObservationReceived
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What takes the place of what was recorded; all of it can be combined.
+
+    ``observations`` by call and ``replies`` by step are given in the place of the recorded ones; content alone is that
+    of a call that went well. ``approvals`` is what
+    becomes of an approval that the recording has not. With ``beyond`` the branch goes on where the recording cannot
+    surely answer, each answer an assumption of its own.
+    """
+
+    policy: Policy | None = None
+    contract: Contract | None = None
+    prompt: str | None = None
+    model: str | None = None
+    dropped: tuple[str, ...] = ()
+    observations: Mapping[int, Content | ObservationReceived] = field(default_factory=dict)
+    replies: Mapping[int, Content] = field(default_factory=dict)
+    approvals: Literal["stop", "grant", "refuse"] = "stop"
+    beyond: bool = False
+
+    @property
+    def every_request(self) -> bool:
+        """Whether no request to the model can be what it was."""
+        return self.prompt is not None or self.model is not None or bool(self.dropped)
+
+    def program(self, program: Program) -> Program:
+        """``program`` with its changed parts.
+
+        Raises:
+            BadInput: a tool is dropped that it does not have.
+        """
+        terms = program.terms if self.contract is None else self.contract.terms()
+        if self.model is not None:
+            terms = msgspec.structs.replace(terms, model=self.model)
+        tools = program.tools
+        for name in self.dropped:
+            if tools is None or name not in tools:
+                raise BadInput(f"no tool {name!r} to drop; there are {', '.join(sorted(tools or {})) or 'none'}")
+            tools = {known: one for known, one in tools.items() if known != name}
+        prompt = program.prompt if self.prompt is None else ({"role": "system", "content": self.prompt},)
+        policy = program.policy if self.policy is None else self.policy
+        return dataclasses.replace(program, terms=terms, tools=tools, prompt=prompt, policy=policy)

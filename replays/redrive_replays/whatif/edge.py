@@ -1,0 +1,249 @@
+"""What is to be said at the edge of a branch: what flipped, which effects that touches, and what nobody can know."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from redrive_engine import occurs
+from redrive_engine.loop import ACTING
+from redrive_events import (
+    ApprovalAsked,
+    DecisionMade,
+    EffectConfirmed,
+    Json,
+    ModelAsked,
+    ModelReplied,
+    ObservationReceived,
+    Record,
+    Request,
+    ToolCalled,
+    VerdictGiven,
+    text_of,
+)
+from redrive_projections import Asked, Message, RunState, evolve, requests
+from redrive_replays.whatif.branch import Branch, Edge
+from redrive_replays.whatif.course import Target
+from redrive_replays.whatif.flips import Flip, Sureness, first_flip, sureness
+
+# A value shorter than this may stand anywhere by chance.
+VALUE_CHARS_MIN = 3
+
+
+class Effect(NamedTuple):
+    """A write of the recording: its verdict and outcome as recorded."""
+
+    call: int
+    tool: str
+    arguments: Json
+    verdict: str
+    landed: bool
+    position: int
+
+
+class Ungrounded(NamedTuple):
+    """A later call of the recording with a value that only observations show which the branch does not have."""
+
+    call: int
+    tool: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeReport:
+    """How far a branch surely goes, and what follows from that.
+
+    ``turn`` counts the replies that the branch has, ``turns`` those of the recording. ``before`` are the recorded
+    effects that the branch has too, ``prevented`` those it does not have, and ``after`` those of later turns, with
+    their verdicts as recorded. ``asked`` and ``would_ask`` are the messages of the recorded request and of the one the
+    model would have had. ``flags`` are the options that go on.
+    """
+
+    run_id: str
+    sureness: Sureness
+    status: str
+    recorded_status: str
+    turn: int
+    turns: int
+    flip: Flip | None
+    edge: Edge | None
+    before: tuple[Effect, ...]
+    prevented: tuple[Effect, ...]
+    after: tuple[Effect, ...]
+    asked: tuple[Message, ...]
+    would_ask: tuple[Message, ...]
+    ungrounded: tuple[Ungrounded, ...]
+    assumptions: tuple[str, ...]
+    flags: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 where nothing would have been otherwise, else 1: a finding."""
+        return 0 if self.sureness == "same" else 1
+
+    def data(self) -> dict[str, Json]:
+        """The report as plain data, for ``--json``."""
+        return {
+            "run_id": self.run_id,
+            "sureness": self.sureness,
+            "turn": self.turn,
+            "turns": self.turns,
+            "status": self.status,
+            "recorded_status": self.recorded_status,
+            "flip": self.flip
+            and {
+                "recorded": _side(self.flip.recorded),
+                "here": _side(self.flip.branched),
+            },
+            "edge": self.edge and {"turn": self.edge.turn, "request": msgspec.to_builtins(self.edge.request)},
+            "effects": {
+                "stand": [one._asdict() for one in self.before],
+                "prevented": [one._asdict() for one in self.prevented],
+                "open": [one._asdict() for one in self.after],
+            },
+            "would_ask": [one.data() for one in self.would_ask],
+            "ungrounded": [one._asdict() for one in self.ungrounded],
+            "assumptions": list(self.assumptions),
+            "goes_on_with": list(self.flags),
+        }
+
+
+def _side(record: Record | None) -> Json:
+    return record and {"position": record.position, "event": msgspec.to_builtins(record.event)}
+
+
+def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
+    """What a branch of the run with these records has come to."""
+    flip = first_flip(records, branch)
+    replies = sum(type(one.event) is ModelReplied for one in records)
+    turn = branch.state.steps
+    before, prevented, after = _effects(records, branch)
+    recorded, would = _requests(records, branch)
+    return EdgeReport(
+        run_id=branch.state.run_id,
+        sureness=sureness(branch, flip),
+        status=branch.state.end.status if branch.state.end else "",
+        recorded_status=_status(records),
+        turn=turn,
+        turns=replies,
+        flip=flip,
+        edge=branch.edge,
+        before=before,
+        prevented=prevented,
+        after=after,
+        asked=recorded,
+        would_ask=would,
+        ungrounded=tuple(_ungrounded(records, branch)) if branch.edge else (),
+        assumptions=tuple(branch.assumptions),
+        flags=_flags(branch.edge.request) if branch.edge else (),
+    )
+
+
+def _status(records: Iterable[Record]) -> str:
+    state = RunState()
+    for record in records:
+        evolve(state, record)
+    return state.end.status if state.end else ""
+
+
+def _effects(
+    records: Sequence[Record], branch: Branch
+) -> tuple[tuple[Effect, ...], tuple[Effect, ...], tuple[Effect, ...]]:
+    """The recorded writes: those of the branch too, those it prevents, and those of turns it does not reach."""
+    made = Counter(
+        Target(event.tool, event.digest)
+        for event in (one.record.event for one in branch.records)
+        if isinstance(event, ToolCalled) and event.attempt == 1
+    )
+    verdicts = {one.event.call: one.event.verdict for one in records if isinstance(one.event, VerdictGiven)}
+    landed = {one.event.call for one in records if isinstance(one.event, EffectConfirmed)}
+    found: dict[str, list[Effect]] = {"before": [], "prevented": [], "after": []}
+    turn = 0
+    for record in records:
+        event = record.event
+        turn += type(event) is ModelReplied
+        if not isinstance(event, ToolCalled) or event.effect not in ACTING or event.attempt > 1:
+            continue
+        target = Target(event.tool, event.digest)
+        where = "before" if made[target] else "after" if turn > branch.state.steps else "prevented"
+        made[target] -= made[target] > 0
+        verdict = verdicts.get(event.call, "")
+        found[where].append(
+            Effect(event.call, event.tool, event.arguments, verdict, event.call in landed, record.position)
+        )
+    return tuple(found["before"]), tuple(found["prevented"]), tuple(found["after"])
+
+
+def _requests(records: Sequence[Record], branch: Branch) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+    """What the model was asked in the turn of the edge, and what it would have been; nothing if it is none of those."""
+    if branch.edge is None or not isinstance(branch.edge.request, ModelAsked):
+        return (), ()
+    return _request_of(records, branch.edge.turn), tuple(branch.state.asked)
+
+
+def _request_of(records: Sequence[Record], turn: int) -> tuple[Message, ...]:
+    asked: Asked | None = None
+    turns = {one.position: at for at, one in _asked(records)}
+    for request in requests(records):
+        if turns.get(request.position) == turn:
+            asked = request
+    return asked.messages if asked else ()
+
+
+def _asked(records: Iterable[Record]) -> Iterator[tuple[int, Record]]:
+    turn = 0
+    for record in records:
+        turn += type(record.event) is ModelReplied
+        if type(record.event) is ModelAsked:
+            yield turn, record
+
+
+def _ungrounded(records: Sequence[Record], branch: Branch) -> Iterator[Ungrounded]:
+    """The calls of later turns that use what only observations show which the branch does not have."""
+    had = {text_of(event.content) for event in _observations(one.record for one in branch.records)}
+    shown = [text_of(event.content) for event in _observations(records)]
+    lacking = [words for words in shown if words not in had]
+    told = [text_of(message.content) for message in branch.state.transcript()]
+    turn, state = 0, RunState()
+    for record in records:
+        evolve(state, record)
+        turn += type(record.event) is ModelReplied
+        if not isinstance(record.event, DecisionMade) or turn <= branch.state.steps:
+            continue
+        for proposed in record.event.calls:
+            call = state.calls[proposed.call]
+            for value in _values(call.arguments):
+                if any(occurs(value, words) for words in lacking) and not any(occurs(value, words) for words in told):
+                    yield Ungrounded(call.number, call.tool, value)
+
+
+def _observations(records: Iterable[Record]) -> Iterator[ObservationReceived]:
+    return (one.event for one in records if isinstance(one.event, ObservationReceived))
+
+
+def _values(arguments: Json) -> Iterator[str]:
+    if isinstance(arguments, Mapping):
+        for one in arguments.values():
+            yield from _values(one)
+    elif isinstance(arguments, list | tuple):
+        for one in arguments:
+            yield from _values(one)
+    elif isinstance(arguments, str | int | float) and len(str(arguments)) >= VALUE_CHARS_MIN:
+        yield str(arguments)
+
+
+def _flags(request: Request) -> tuple[str, ...]:
+    """By which options the branch could go on."""
+    match request:
+        case ModelAsked():
+            return "--beyond recorded", "--set-reply STEP=FILE"
+        case ToolCalled():
+            return "--beyond recorded", f"--set-observation {request.call}=FILE"
+        case ApprovalAsked():
+            return "--approvals grant", "--approvals refuse"
+        case _:
+            return ("--beyond recorded",)

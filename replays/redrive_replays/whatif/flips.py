@@ -1,0 +1,57 @@
+"""Where a branch first goes another way than the recording, and what that is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+from redrive_events import DRIVERS, ApprovalGiven, Event, OutcomeStated, Record, RunStarted
+from redrive_replays.difference import differences, is_explaining
+from redrive_replays.whatif.branch import Branch
+
+# How sure it is what would have happened.
+Sureness: TypeAlias = Literal["same", "exact", "exact to turn", "under assumptions"]
+
+# What may differ in an event without any difference to the run: positions, and the seals of what is compared elsewhere.
+_PLACES = frozenset({"kept", "new", "evidence", "supersedes", "window", "state", "claims"})
+# What workers note for themselves, and what people say of calls: the verdict tells what came of it.
+_UNCOMPARED = DRIVERS | {RunStarted, ApprovalGiven, OutcomeStated}
+
+
+class Flip(NamedTuple):
+    """The first event that is another one; None on the side that has no event there."""
+
+    recorded: Record | None
+    branched: Record | None
+
+
+def first_flip(records: Iterable[Record], branch: Branch) -> Flip | None:
+    """The first event of the branch that is not the recording's; what a worker notes for itself does not count."""
+    ours, theirs = _behaviour(one.record for one in branch.records), _behaviour(records)
+    while True:
+        recorded, branched = next(theirs, None), next(ours, None)
+        if branched is None:
+            return None if branch.edge is not None or recorded is None else Flip(recorded, None)
+        if recorded is None or not alike(recorded.event, branched.event):
+            return Flip(recorded, branched)
+
+
+def alike(recorded: Event, branched: Event) -> bool:
+    """Whether two events are the same but for why, and for where they and others stand."""
+    if type(recorded) is not type(branched):
+        return False
+    found = differences(recorded, branched)
+    return all(is_explaining(recorded, one) or one.pointer.split("/")[1] in _PLACES for one in found)
+
+
+def sureness(branch: Branch, flip: Flip | None) -> Sureness:
+    """How sure the branch is as a whole."""
+    if branch.assumptions:
+        return "under assumptions"
+    if branch.edge is not None:
+        return "exact to turn"
+    return "same" if flip is None else "exact"
+
+
+def _behaviour(records: Iterable[Record]) -> Iterator[Record]:
+    return (one for one in records if type(one.event) not in _UNCOMPARED)

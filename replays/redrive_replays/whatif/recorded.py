@@ -1,0 +1,190 @@
+"""What a recording can answer: each answer under what it answered, served once, and the signals nobody asked for."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from redrive_events import (
+    ANSWERS,
+    STRANGERS,
+    Content,
+    Input,
+    LeaseGranted,
+    ModelReplied,
+    ObservationReceived,
+    Record,
+    Request,
+    RunStarted,
+    SignalsHeard,
+    ToolCalled,
+)
+from redrive_projections import RunState, evolve, expired
+from redrive_replays.replayer import appends
+from redrive_replays.whatif.changes import Changes
+from redrive_replays.whatif.course import Course, Key
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A recorded answer: to which request, asked in which turn, how long it took, and where it stands.
+
+    It is None where a person was asked, and said nothing in time.
+    """
+
+    request: Request
+    answer: Input | None
+    key: Key
+    turn: int
+    took: timedelta
+    position: int
+    given: bool = False
+
+
+class Unasked(NamedTuple):
+    """A signal that answered nothing: in which turn it came, behind how many answers of it, and how long after what."""
+
+    turn: int
+    behind: int
+    event: Input
+    since: timedelta
+    position: int
+
+
+@dataclass(slots=True)
+class Recorded:
+    """A recorded run as a source of answers; ``heard`` says at which position the signal at a position was heard."""
+
+    start: Record
+    lease: Record | None = None
+    answers: list[Answered] = field(default_factory=list)
+    unasked: deque[Unasked] = field(default_factory=deque)
+    served: set[int] = field(default_factory=set)
+    by_key: dict[Key, list[Answered]] = field(default_factory=lambda: defaultdict(list))
+    heard: dict[int, int] = field(default_factory=dict)
+
+    def peek(self, key: Key, turn: int) -> Answered | None:
+        """The next answer to what was asked as ``key``; None if there is none, or none that is sure.
+
+        What was answered in another turn is the answer here only if all answers to it were the same.
+        """
+        known = self.by_key.get(key, ())
+        found = next((one for one in known if one.position not in self.served), None)
+        if found is None or (found.turn != turn and not _alike(known)):
+            return None
+        return found
+
+    def mark(self, found: Answered) -> Answered:
+        """``found``, which is served by now."""
+        self.served.add(found.position)
+        return found
+
+    def waiting(self) -> Iterator[Answered]:
+        """The answers that nobody asked for yet, in their order."""
+        return (one for one in self.answers if one.position not in self.served)
+
+
+def recorded_in(records: Sequence[Record], changes: Changes) -> Recorded:
+    """What the records of a run can answer, some of it replaced by what was given."""
+    reading = _Reading(records[0], changes)
+    for append in appends(records):
+        reading.take(append)
+    return reading.found
+
+
+class _Reading:
+    """A recording as far as it was read, and how far its turn is."""
+
+    def __init__(self, start: Record, changes: Changes) -> None:
+        self.found, self.changes = Recorded(start), changes
+        self.state, self.course = RunState(), Course()
+        self.turn, self.behind, self.last = 0, 0, start.at
+        self.unheard: list[int] = []
+
+    def take(self, append: Sequence[Record]) -> None:
+        """One append further."""
+        first, state = append[0], self.state
+        before = dict(state.requests)
+        evolve(state, first)
+        if state.steps != self.turn:
+            self.turn, self.behind = state.steps, 0
+        if type(first.event) in STRANGERS:
+            self.unheard.append(first.position)
+        else:
+            over = [one for one in before if one in state.requests and expired(state.requests[one], state.now)]
+            for position in over:
+                self._answered(position, first, None)
+            self.found.heard |= dict.fromkeys(self.unheard, first.position)
+            self.unheard = []
+        answered = next((position for position in before if position not in state.requests), 0)
+        if answered and type(first.event) in ANSWERS | STRANGERS:
+            self.behind += 1
+            self._answered(answered, first, happened(first))
+        else:
+            self._signalled(first)
+        for record in append[1:]:
+            evolve(state, record)
+        self.course.take(state, append)
+        self.last = first.at
+
+    def _signalled(self, first: Record) -> None:
+        event = first.event
+        match event:
+            case RunStarted():
+                pass
+            case LeaseGranted():
+                self.found.lease = self.found.lease or first
+            case _ if type(event) in STRANGERS or isinstance(event, SignalsHeard):
+                since = first.at - self.last
+                self.found.unasked.append(Unasked(self.turn, self.behind, happened(first), since, first.position))
+            case _:
+                pass  # an answer that nothing asked for
+
+    def _answered(self, position: int, record: Record, said: Input | None) -> None:
+        asked = self.course.open[position]
+        answer, given = _given(said, asked.request, asked.turn + 1, self.changes)
+        key, took = self.course.key(position), record.at - asked.at
+        one = Answered(asked.request, answer, key, asked.turn, took, record.position, given)
+        self.found.answers.append(one)
+        self.found.by_key[key].append(one)
+
+
+def _given(answer: Input | None, request: Request, step: int, changes: Changes) -> tuple[Input | None, bool]:
+    """The answer, or what was given in its place."""
+    if isinstance(answer, ObservationReceived) and isinstance(request, ToolCalled):
+        if (said := changes.observations.get(request.call)) is not None:
+            return _observed(answer, said), True
+    elif isinstance(answer, ModelReplied) and (said := changes.replies.get(step)) is not None:
+        return ModelReplied(content=said, model=answer.model), True
+    return answer, False
+
+
+def _observed(answer: ObservationReceived, said: Content | ObservationReceived) -> ObservationReceived:
+    if isinstance(said, ObservationReceived):
+        return said
+    return msgspec.structs.replace(answer, status="ok", content=said, error="", cut=0, returned=None)
+
+
+def _alike(answers: Sequence[Answered]) -> bool:
+    """Whether all answers are one, but for the number of the call."""
+    return len({msgspec.json.encode(one.answer and as_of_call(one.answer, 0)) for one in answers}) == 1
+
+
+def as_of_call(answer: Input, call: int) -> Input:
+    """The answer as one to the call of this number."""
+    return msgspec.structs.replace(answer, call=call) if hasattr(answer, "call") else answer
+
+
+def happened(record: Record) -> Input:
+    """What came from outside with the first record of an append."""
+    return record.event  # type: ignore[return-value]
+
+
+def later(start: datetime, took: timedelta) -> datetime:
+    """When what was asked at ``start`` is answered; no clock goes backwards."""
+    return start + max(took, timedelta())
