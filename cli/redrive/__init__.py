@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ToolError,
         WorkflowStep,
         annotate,
+        approve,
         cancel,
         lessons,
         say,
@@ -50,9 +51,9 @@ if TYPE_CHECKING:
         reply,
         use,
     )
-    from redrive_engine.policy import Policy, Question, RulesPolicy, Ruling
+    from redrive_engine.policy import CedarPolicy, Policy, Question, RulesPolicy, Ruling, allow, ask, deny, edit, policy
     from redrive_events import BadInput, MemoryLog, ModelReplied, RedriveError, SqliteLog, ToolUse, Usage
-    from redrive_projections import state_at
+    from redrive_projections import Approval, open_approvals, state_at
     from redrive_projections.history import Notebook, history
     from redrive_replays import Report, replay
 
@@ -64,9 +65,12 @@ _DOORS = {
         *("Model", "ModelRequest", "ModelTrouble", "Prices", "ProviderModel", "ScriptedModel"),
         *("reply", "use"),
     ),
-    "redrive_engine.policy": ("Policy", "Question", "RulesPolicy", "Ruling"),
+    "redrive_engine.policy": (
+        *("CedarPolicy", "Policy", "Question", "RulesPolicy", "Ruling"),
+        *("allow", "ask", "deny", "edit", "policy"),
+    ),
     "redrive_events": ("BadInput", "MemoryLog", "ModelReplied", "RedriveError", "SqliteLog", "ToolUse", "Usage"),
-    "redrive_projections": ("state_at",),
+    "redrive_projections": ("Approval", "open_approvals", "state_at"),
     "redrive_projections.history": ("Notebook", "history"),
     "redrive_replays": ("Report", "replay"),
 }
@@ -75,9 +79,11 @@ _HOME = {name: door for door, names in _DOORS.items() for name in names}
 __all__ = [
     "ANY",
     "Agent",
+    "Approval",
     "BadInput",
     "Budget",
     "Call",
+    "CedarPolicy",
     "Contract",
     "Decision",
     "Dialect",
@@ -122,10 +128,17 @@ __all__ = [
     "Unreadable",
     "Usage",
     "WorkflowStep",
+    "allow",
     "annotate",
+    "approve",
+    "ask",
     "cancel",
+    "deny",
+    "edit",
     "history",
     "lessons",
+    "open_approvals",
+    "policy",
     "replay",
     "reply",
     "say",

@@ -15,7 +15,7 @@ from redrive_engine.dialects import DIALECTS, Dialect
 from redrive_engine.drive import drive, state_of
 from redrive_engine.live import LiveWorld, Patience, Surroundings
 from redrive_engine.models import Model, Prices, connected, metered
-from redrive_engine.policy import Policy, RulesPolicy
+from redrive_engine.policy import Given, policy_of
 from redrive_engine.program import RULES, Program
 from redrive_engine.tools import Tool
 from redrive_engine.verifiers import Verifier
@@ -75,6 +75,8 @@ class Settings(TypedDict, total=False):
 class Agent:
     """Contract, tools, verifiers, policy and model; `program` is the pure half, which a replay needs alone.
 
+    ``policy`` is a file of rules in TOML or of Cedar, a function, or several of them, of which the first that has an
+    opinion decides.
     ``prices`` is the table by which the model's replies are given their cost, ``dialects`` are further ones that the
     contract may name.
 
@@ -91,7 +93,7 @@ class Agent:
         *,
         tools: Sequence[Tool] = (),
         verifiers: Sequence[Verifier] = (),
-        policy: Policy | Path | None = None,
+        policy: Given | None = None,
         model: Model,
         prices: Prices | Path | None = None,
         prompt: str = "",
@@ -100,7 +102,7 @@ class Agent:
         self.name, self.version, self.contract, self.model = name, version, contract, model
         self.tools = {tool.declaration.name: tool for tool in tools}
         self.verifiers = tuple(verifiers)
-        self.policy = RulesPolicy.from_toml(policy) if isinstance(policy, Path) else policy
+        self.policy = policy_of(policy)
         self.prices, self.prompt = prices, prompt
         added = {one.name: one for one in dialects}
         for what, taken in (("tool", WAYS_OUT.keys() & self.tools), ("dialect", DIALECTS.keys() & added)):

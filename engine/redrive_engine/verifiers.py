@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -16,6 +14,7 @@ from pydantic.errors import PydanticUserError
 
 from redrive_engine.envelope import is_json
 from redrive_engine.misfits import misfits
+from redrive_engine.sources import source_digest
 from redrive_engine.tools import Call, Tool
 from redrive_events import BadInput, Content, Json, canonical, mended, parse_json, text_of
 from redrive_projections import same
@@ -52,7 +51,7 @@ class Verifier:
     def __init__(self, run: Callable[[Call, Any, Facts], Facts | Refused], tool: str, commits: Sequence[str]) -> None:
         self.name: str = run.__name__
         self.run, self.tool, self.commits = run, tool, tuple(commits)
-        self.digest = _source_digest(run)
+        self.digest = source_digest(run)
         self._shape, self._schema = _shape(run)
         functools.update_wrapper(self, run, updated=())
 
@@ -166,11 +165,3 @@ def _shape(function: Callable[..., object]) -> tuple[TypeAdapter[Any], Json]:
         return shape, shape.json_schema()
     except PydanticUserError:  # read all the same; only the choices in a refusal's reason are lost
         return shape, {}
-
-
-def _source_digest(function: Callable[..., object]) -> str:
-    try:
-        source = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        source = f"{function.__module__}.{function.__qualname__}"
-    return hashlib.sha256(source.encode()).hexdigest()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 from redrive_engine import RULES, Agent, Program, permissive, registered
-from redrive_engine.policy import Policy, RulesPolicy
+from redrive_engine.policy import Given, policy_of
 from redrive_events import CannotReplay, RunStarted
 
 
-def program_for(started: RunStarted, *, agent: Agent | None = None, policy: Policy | Path | None = None) -> Program:
+def program_for(started: RunStarted, *, agent: Agent | None = None, policy: Given | None = None) -> Program:
     """The given agent's program, else the registered one of the recorded name, else, for an import, the permissive one.
 
     ``policy`` takes the place of whatever policy that program has.
@@ -30,6 +29,4 @@ def program_for(started: RunStarted, *, agent: Agent | None = None, policy: Poli
         raise CannotReplay(f"no program for agent {started.agent!r}; give --agent")
     if started.parent is not None and started.source is None:  # a child run, with the budget its parent gave it
         program = program.child(started.contract.budget)
-    if policy is None:
-        return program
-    return dataclasses.replace(program, policy=RulesPolicy.from_toml(policy) if isinstance(policy, Path) else policy)
+    return program if policy is None else dataclasses.replace(program, policy=policy_of(policy))

@@ -6,7 +6,7 @@ from dataclasses import replace as replaced
 from pathlib import Path
 
 from redrive_engine import Agent, Run
-from redrive_engine.policy import Policy
+from redrive_engine.policy import Given
 from redrive_events import CannotReplay, RunStarted
 from redrive_replays.programs import program_for
 from redrive_replays.recording import Recording, recording_in, recording_of
@@ -14,9 +14,7 @@ from redrive_replays.replayer import replay_records
 from redrive_replays.report import Report
 
 
-def replay(
-    run: Run | Recording | Path | str, *, agent: Agent | None = None, policy: Policy | Path | None = None
-) -> Report:
+def replay(run: Run | Recording | Path | str, *, agent: Agent | None = None, policy: Given | None = None) -> Report:
     """Drive a recorded run again, strictly, and say whether it is the same, or where and how it parts.
 
     ``run`` is a run, or the path of a recording that `redrive export` wrote.

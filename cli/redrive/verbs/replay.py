@@ -16,13 +16,14 @@ from redrive.explained import explained, headline
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunsArgument
 from redrive.terminal import counted, say, say_json, watched
 from redrive_engine import Agent
-from redrive_engine.policy import RulesPolicy
+from redrive_engine.policy import Policy, policy_in
 from redrive_events import BadInput, RunStarted
 from redrive_replays import Recording, Report, worst
 from redrive_replays import replay as drive_again
 
 PolicyOption = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="Rules in TOML, in place of the recorded policy.")
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="Rules in TOML or Cedar, in place of the recorded policy."),
 ]
 
 
@@ -30,7 +31,7 @@ class Program(NamedTuple):
     """What the runs are driven again with, where it is not their own."""
 
     agent: Agent | None
-    policy: RulesPolicy | None
+    policy: Policy | None
 
 
 def replay(
@@ -51,7 +52,7 @@ def replay(
     """
     if every == bool(runs):
         raise BadInput("name runs, or --all, but not both" if every else "which runs? name some, or take --all")
-    program = Program(agent_named(agent) if agent else None, RulesPolicy.from_toml(policy) if policy else None)
+    program = Program(agent_named(agent) if agent else None, policy_in(policy) if policy else None)
     with Choice(log) as choice:
         chosen = list(choice.all()) if every else [one for name in runs or () for one in choice.named(name)]
         found = _Found(as_json=as_json, single=len(chosen) == 1 and not every)

@@ -1,6 +1,9 @@
 """Whether a call may be made: the contract's grants, and rules that people write."""
 
+from redrive_engine.policy.cedar import CedarPolicy
+from redrive_engine.policy.functions import FunctionPolicy, PolicyFunction, allow, ask, deny, edit, policy
 from redrive_engine.policy.grants import by_contract, no_such_tool
+from redrive_engine.policy.listed import Given, PolicyList, policy_in, policy_of, recorded_policy
 from redrive_engine.policy.question import (
     APPROVAL,
     COMPENSATION,
@@ -9,6 +12,7 @@ from redrive_engine.policy.question import (
     GROUNDED,
     NOT_ALLOWED,
     NOT_APPROVED,
+    Opinionated,
     Policy,
     Question,
     Ruling,
@@ -24,11 +28,25 @@ __all__ = [
     "GROUNDED",
     "NOT_ALLOWED",
     "NOT_APPROVED",
+    "CedarPolicy",
+    "FunctionPolicy",
+    "Given",
+    "Opinionated",
     "Policy",
+    "PolicyFunction",
+    "PolicyList",
     "Question",
     "RulesPolicy",
     "Ruling",
+    "allow",
+    "ask",
     "by_contract",
+    "deny",
+    "edit",
     "meant_as_predicate",
     "no_such_tool",
+    "policy",
+    "policy_in",
+    "policy_of",
+    "recorded_policy",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -70,6 +70,7 @@ class Ruling(msgspec.Struct, frozen=True):
 NO_RULE = Ruling("deny", "no rule", "no rule matches", NOT_ALLOWED)
 
 
+@runtime_checkable
 class Policy(Protocol):
     """Judges calls; pure, so that the same question always gets the same ruling, and never raising."""
 
@@ -88,10 +89,20 @@ class Policy(Protocol):
         """The policy as plain data, as a run records it; None where it is not data."""
         ...
 
-    def opinion(self, question: Question) -> Ruling | None:
-        """What it has to say of the call; None if nothing, and then the next policy of a list is asked."""
+    def judge(self, question: Question) -> Ruling:
+        """Whether the call may be made."""
         ...
 
-    def judge(self, question: Question) -> Ruling:
-        """Whether the call may be made: its opinion, and without one a denial."""
+
+@runtime_checkable
+class Opinionated(Policy, Protocol):
+    """A policy that may have nothing to say of a call: in a list the next one is asked then; alone it denies."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """By which names it rules."""
+        ...
+
+    def opinion(self, question: Question) -> Ruling | None:
+        """What it has to say of the call; None if nothing."""
         ...

@@ -141,6 +141,11 @@ class RulesPolicy:
         """The rules as they are written, in order."""
         return tuple(rule.written for rule in self._rules)
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The names of the rules, in order."""
+        return tuple(rule.written.name for rule in self._rules)
+
     def opinion(self, question: Question) -> Ruling | None:
         """The ruling of the first rule that matches; None if none does. It never raises, whatever the arguments are."""
         for rule in self._rules:
