@@ -95,7 +95,7 @@ def append(db: DuckDBPyConnection, table: str, types: Sequence[tuple[str, str]],
     """Put rows into a table whose columns have these names and SQL types; a NULL is None."""
     columns = list(zip(*rows, strict=True))
     if columns:
-        incoming = Incoming([(name, _made(kind, values)) for (name, kind), values in zip(types, columns, strict=True)])
+        incoming = Incoming([(name, _KINDS[kind](values)) for (name, kind), values in zip(types, columns, strict=True)])
         db.register(_VIEW, incoming)
         try:
             db.execute(f"INSERT INTO {table} FROM {_VIEW}").fetchall()
@@ -159,13 +159,6 @@ class Incoming:
         self._kept += [children, pointers, places]
 
 
-def _made(kind: str, values: Sequence[Any]) -> Buffers:
-    """The buffers of a column; one in which nothing stands has none."""
-    if values[0] is None and values.count(None) == len(values):
-        return Buffers(b"n", len(values), len(values), ())
-    return _KINDS[kind](values)
-
-
 def _place(buffer: array[Any] | bytes | None) -> int | None:
     if buffer is None:
         return None
@@ -180,40 +173,51 @@ def _bits(flags: Sequence[bool]) -> bytes:
     return int(text or "0", 2).to_bytes((len(flags) + 7) // 8, "little")
 
 
-def _validity(values: Sequence[Any]) -> tuple[int, bytes | None]:
-    """How many are None, and where the others are."""
-    nulls = values.count(None)
-    if not nulls:
-        return 0, None
-    text = "".join(["0" if value is None else "1" for value in reversed(values)])
-    return nulls, int(text, 2).to_bytes((len(values) + 7) // 8, "little")
+def _sparse(values: Sequence[Any], made: Callable[[Sequence[Any]], Buffers], blank: Any) -> Buffers:
+    """The buffers of a column with gaps: something stands in each, and the validity says that it is none."""
+    there = [value is not None for value in values]
+    nulls = len(values) - sum(there)
+    if nulls == len(values):
+        return Buffers(b"n", nulls, nulls, ())
+    full = made([blank if value is None else value for value in values])
+    return full._replace(nulls=nulls, buffers=(_bits(there), *full.buffers[1:]))
 
 
 def _numbers(format_: bytes, code: str) -> Callable[[Sequence[Any]], Buffers]:
     def made(values: Sequence[Any]) -> Buffers:
-        nulls, validity = _validity(values)
-        data = array(code, [0 if value is None else value for value in values] if nulls else values)
-        return Buffers(format_, len(values), nulls, (validity, data))
+        try:  # faster than to look for a None first
+            return Buffers(format_, len(values), 0, (None, array(code, values)))
+        except TypeError:
+            return _sparse(values, made, 0)
 
     return made
 
 
-def _flags(values: Sequence[bool | None]) -> Buffers:
-    nulls, validity = _validity(values)
-    return Buffers(b"b", len(values), nulls, (validity, _bits([value is True for value in values])))
+def _flags(values: Sequence[Any]) -> Buffers:
+    if None in values:
+        return _sparse(values, _flags, False)
+    return Buffers(b"b", len(values), 0, (None, _bits(values)))
 
 
-def _texts(values: Sequence[str | None], metadata: bytes | None = None) -> Buffers:
-    nulls, validity = _validity(values)
-    texts: Sequence[str] = [value or "" for value in values] if nulls else values  # type: ignore[assignment]
-    joined = "".join(texts)
+def _texts(values: Sequence[Any]) -> Buffers:
+    try:
+        joined = "".join(values)
+    except TypeError:
+        return _sparse(values, _texts, "")
     if joined.isascii():
-        sizes, data = map(len, texts), joined.encode()
+        sizes, data = map(len, values), joined.encode()
     else:
-        spelled = [text.encode() for text in texts]
+        spelled = [text.encode() for text in values]
         sizes, data = map(len, spelled), b"".join(spelled)
-    offsets = array("q", accumulate(sizes, initial=0))
-    return Buffers(b"U", len(values), nulls, (validity, offsets, data), metadata=metadata)
+    return Buffers(b"U", len(values), 0, (None, array("q", accumulate(sizes, initial=0)), data))
+
+
+def _json(values: Sequence[Any]) -> Buffers:
+    """JSON is text, or the bytes of text."""
+    if values and type(values[0]) is bytes:
+        return _blobs(values)._replace(format=b"U", metadata=_JSON)
+    texts = _texts(values)
+    return texts._replace(metadata=_JSON) if texts.format == b"U" else texts
 
 
 def _blobs(values: Sequence[bytes]) -> Buffers:
@@ -222,11 +226,11 @@ def _blobs(values: Sequence[bytes]) -> Buffers:
 
 
 def _lists(inner: Callable[[Sequence[Any]], Buffers]) -> Callable[[Sequence[Any]], Buffers]:
-    def made(values: Sequence[Sequence[Any] | None]) -> Buffers:
-        nulls, validity = _validity(values)
-        offsets = array("i", accumulate((len(value or ()) for value in values), initial=0))
-        inside = inner(list(chain.from_iterable(value or () for value in values)))
-        return Buffers(b"+l", len(values), nulls, (validity, offsets), (("item", inside),))
+    def made(values: Sequence[Any]) -> Buffers:
+        if None in values:
+            return _sparse(values, made, ())
+        offsets = array("i", accumulate(map(len, values), initial=0))
+        return Buffers(b"+l", len(values), 0, (None, offsets), (("item", inner([*chain.from_iterable(values)])),))
 
     return made
 
@@ -246,7 +250,7 @@ _KINDS: Final[dict[str, Callable[[Sequence[Any]], Buffers]]] = {
     "TIMESTAMPTZ": _numbers(b"tsu:UTC", "q"),
     "BOOLEAN": _flags,
     "VARCHAR": _texts,
-    "JSON": lambda values: _texts(values, _JSON),
+    "JSON": _json,
     "BLOB": _blobs,
     "BIGINT[]": _lists(_numbers(b"l", "q")),
     "VARCHAR[]": _lists(_texts),

@@ -6,22 +6,21 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import msgspec
 
 from redrive_events import NOTES, EventLog, StoredLine
 from redrive_projections.history.arrow import append
+from redrive_projections.history.reading import Lines
 from redrive_projections.history.rows import rendered
 from redrive_projections.history.tables import ROWS, schema
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# So many records at least are committed at once, and so many rows are given to the database at once.
+# So many records at least are committed at once; so many rows, or bytes, are given to the database at once.
 RECORDS_MAX = 100_000
 ROWS_MAX = 16_384
+BYTES_MAX = 16_000_000
 
 
 class Unfit(Exception):
@@ -173,6 +172,21 @@ def _forget(db: DuckDBPyConnection, place: str, runs: set[int]) -> None:
             db.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?))", [[*runs]])
 
 
+def _until(
+    log: EventLog, stream: str, known: Stream | None, last: int | None, ends: dict[str, StoredLine]
+) -> Iterator[StoredLine]:
+    """The lines of a stream up to a position; the last one is left in ``ends``."""
+    seal = known.position if known is not None else 0
+    last = seal if last is None else last
+    for line in log.lines(stream) if last else ():
+        if line.position > last:
+            break
+        if line.position == seal and known is not None and line.digest != known.digest:
+            raise Unfit("it is the history of another log")
+        ends[stream] = line
+        yield line
+
+
 class _Writer:
     """Rows are gathered, and written in few appends."""
 
@@ -181,6 +195,7 @@ class _Writer:
         self._names = {table: f"{place}.{table}" for table in ROWS} | {"streams": "inside.streams"}
         self._types = {table.name: [(column.name, column.type) for column in table.columns] for table in schema()}
         self._types["streams"] = _STREAMS
+        self._bytes = 0
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in self._names}
 
     def render(
@@ -188,9 +203,12 @@ class _Writer:
     ) -> None:
         """All rows of a run, as far as its streams are to be read."""
         ends: dict[str, StoredLine] = {}
-        read = (self._read(log, stream, known.get(stream), reach.get(stream), ends) for stream in _both([run_id]))
-        for table, rows in rendered(run, run_id, *read):
-            self._put(table, map(msgspec.structs.astuple, rows))
+
+        def lines(stream: str) -> Lines:
+            return lambda: _until(log, stream, known.get(stream), reach.get(stream), ends)
+
+        for table, rows in rendered(run, run_id, lines(run_id), lines(run_id + NOTES)):
+            self._put(table, rows)
         self._put("streams", [(stream, run, end.position, end.digest) for stream, end in ends.items()])
 
     def flush(self) -> None:
@@ -198,26 +216,17 @@ class _Writer:
         for table in self._names:
             self._write(table)
 
-    @staticmethod
-    def _read(
-        log: EventLog, stream: str, known: Stream | None, last: int | None, ends: dict[str, StoredLine]
-    ) -> Iterator[StoredLine]:
-        """The lines of a stream up to a position; the last one is left in ``ends``."""
-        seal = known.position if known is not None else 0
-        last = seal if last is None else last
-        for line in takewhile(lambda line: line.position <= last, log.lines(stream)) if last else ():
-            if known is not None and line.position == seal and line.digest != known.digest:
-                raise Unfit("it is the history of another log")
-            ends[stream] = line
-            yield line
-
     def _put(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
         waiting = self._rows[table]
+        before = len(waiting)
         waiting.extend(rows)
-        if len(waiting) >= ROWS_MAX:
+        if table == "payloads":
+            self._bytes += sum([len(payload) for *_, payload in waiting[before:]])
+        if len(waiting) >= ROWS_MAX or self._bytes >= BYTES_MAX:
             self._write(table)
 
     def _write(self, table: str) -> None:
         rows, self._rows[table] = self._rows[table], []
+        self._bytes = 0 if table == "payloads" else self._bytes
         if rows:
             append(self._db, self._names[table], self._types[table], rows)

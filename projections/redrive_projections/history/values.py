@@ -13,6 +13,10 @@ _WHOLE_MAX = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+# What msgspec raises on bytes that are not what they should be.
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
 class _Stored(msgspec.Struct, gc=False):
     """A stored record whose event is left as the bytes that it is."""
 
@@ -22,12 +26,14 @@ class _Stored(msgspec.Struct, gc=False):
 _stored = msgspec.json.Decoder(_Stored)
 
 
-def payload_of(line: bytes) -> JsonText | None:
+def payload_of(line: bytes) -> bytes | None:
     """The event of a stored line, as its own bytes; None if there is none to be read."""
     try:
-        return JsonText(bytes(_stored.decode(line).event).decode())
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        payload = bytes(_stored.decode(line).event)
+        payload.decode()
+    except UNREADABLE:
         return None
+    return payload
 
 
 def whole(number: int) -> int:

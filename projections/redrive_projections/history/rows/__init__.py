@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
+
+import msgspec
 
 from redrive_events import (
     EVENTS,
@@ -38,70 +40,61 @@ from redrive_events import (
     RunEnded,
     RunStarted,
     StopDecided,
-    StoredLine,
     ToolCalled,
     VerdictGiven,
-    examined,
     kind_of,
 )
+from redrive_projections.history.reading import Lines, records_of
 from redrive_projections.history.rows import asking, calling, deciding, overall, remarks
 from redrive_projections.history.rows.gathered import RunRows
-from redrive_projections.history.tables import EventRow, PayloadRow, Row
-from redrive_projections.history.values import payload_of, whole
+from redrive_projections.history.values import whole
 
 __all__ = ["rendered"]
 
-# After so many records what is settled is handed on.
+# After so many records, or bytes of them, what is settled is handed on.
 EVENTS_MAX: Final = 4_096
+BYTES_MAX: Final = 4_000_000
 
 
-def rendered(
-    run: int, run_id: str, records: Iterable[StoredLine], notes: Iterable[StoredLine]
-) -> Iterator[tuple[str, Sequence[Row]]]:
+def rendered(run: int, run_id: str, records: Lines, notes: Lines) -> Iterator[tuple[str, Iterable[tuple[Any, ...]]]]:
     """All rows of a run by table, from its stored records and those of the stream beside it.
 
     What no later record changes comes early, and is not kept.
     """
     rows, count = RunRows(run, run_id), 0
     overall.begin(rows)
-    for stored, record in examined(run_id, records):
-        _add(rows, stored.line, record)
+    for payload, record in records_of(run_id, records):
+        _add(rows, payload, record)
         count += 1
-        if count % EVENTS_MAX == 0:
+        if count % EVENTS_MAX == 0 or rows.payload_bytes > BYTES_MAX:
             yield from rows.settled()
-    for _, record in examined(run_id + NOTES, notes):
+    for _, record in records_of(run_id + NOTES, notes):
         rows.of_run.quarantined += type(record.event) is Quarantined
         if type(record.event) is AnnotationMade:
             remarks.annotated(rows, record, record.event)
     if count:  # a run that nobody began has no rows of its own: only what was said beside it
-        yield "runs", [overall.finished(rows, count)]
-        yield "budgets", [*overall.accounts(rows)]
-        yield "lineage", rows.lineage
+        yield "runs", [msgspec.structs.astuple(overall.finished(rows, count))]
+        yield "budgets", map(msgspec.structs.astuple, overall.accounts(rows))
+        yield "lineage", map(msgspec.structs.astuple, rows.lineage)
     yield from rows.settled()
     yield from rows.unsettled()
 
 
-def _add(rows: RunRows, line: bytes, record: Record) -> None:
+def _add(rows: RunRows, payload: bytes | None, record: Record) -> None:
     """One record further."""
     rows.add(record)
     event: Any = record.event
     kind = type(event)
     call = event.call if kind in _ABOUT_A_CALL else None
-    rows.events.append(
-        EventRow(
-            run=rows.run,
-            run_id=rows.run_id,
-            position=record.position,
-            happened_at=rows.at,
-            cause=record.cause,
-            remaining=record.left,
-            kind=_KINDS.get(kind) or kind_of(event),
-            call=None if call is None else whole(call),
-            problem=event.reason if kind is Quarantined else None,
-        )
-    )
-    if (payload := payload_of(line)) is not None:
-        rows.payloads.append(PayloadRow(run=rows.run, run_id=rows.run_id, position=record.position, payload=payload))
+    # There is one of these for every record, so they are made as plain as can be: in the order of their columns.
+    rows.events.append((
+        rows.run_id, rows.run, record.position, rows.at, record.cause, record.left,
+        _KINDS.get(kind) or kind_of(event), None if call is None else whole(call),
+        event.reason if kind is Quarantined else None,
+    ))  # fmt: skip
+    if payload is not None:
+        rows.payloads.append((rows.run_id, rows.run, record.position, payload))
+        rows.payload_bytes += len(payload)
     if (step := _STEPS.get(kind)) is not None:
         step(rows, record, event)
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 from redrive_events import Json, Quarantined, Record, call_digest
 from redrive_projections.folding import evolve
 from redrive_projections.history.tables import (
     AnnotationRow,
     ApprovalRow,
-    BudgetRow,
     DecisionRow,
     DivergenceRow,
     EffectRow,
-    EventRow,
     FactRow,
     LineageRow,
     MessageRow,
     ModelCallRow,
     Moment,
     ObservationRow,
-    PayloadRow,
     PlanRow,
     ReflectionRow,
     Row,
@@ -42,8 +41,9 @@ class RunRows:
         self.run, self.run_id = run, run_id
         self.state = RunState()
         self.of_run = RunRow(run=run, run_id=run_id)
-        self.events: list[EventRow] = []
-        self.payloads: list[PayloadRow] = []
+        self.events: list[tuple[Any, ...]] = []
+        self.payloads: list[tuple[Any, ...]] = []
+        self.payload_bytes = 0
         self.steps: list[StepRow] = []
         self.model_calls: list[ModelCallRow] = []
         self.decisions: list[DecisionRow] = []
@@ -53,7 +53,6 @@ class RunRows:
         self.facts: list[FactRow] = []
         self.effects: list[EffectRow] = []
         self.approvals: list[ApprovalRow] = []
-        self.budgets: list[BudgetRow] = []
         self.reflections: list[ReflectionRow] = []
         self.plans: list[PlanRow] = []
         self.messages: list[MessageRow] = []
@@ -75,32 +74,33 @@ class RunRows:
         self._at, self._now = datetime.min.replace(tzinfo=UTC), Moment(0)
         self._proposed: set[str] = set()
 
-    def settled(self) -> Iterator[tuple[str, Sequence[Row]]]:
+    def settled(self) -> Iterator[tuple[str, Iterable[tuple[Any, ...]]]]:
         """Rows that no later record changes, by the names of their tables; what was handed out is forgotten."""
-        tables: dict[str, list[Any]] = {
-            "events": self.events,
-            "payloads": self.payloads,
-            "verdicts": self.verdicts,
-            "facts": self.facts,
-            "messages": self.messages,
+        yield "events", self.events
+        yield "payloads", self.payloads
+        for name, rows in (("verdicts", self.verdicts), ("facts", self.facts), ("messages", self.messages)):
+            yield name, map(msgspec.structs.astuple, rows)
+        for made in (self.events, self.payloads, self.verdicts, self.facts, self.messages):
+            made.clear()
+        self.payload_bytes = 0
+
+    def unsettled(self) -> Iterator[tuple[str, Iterable[tuple[Any, ...]]]]:
+        """The others, once the run's last record was added."""
+        tables: dict[str, Sequence[Row]] = {
+            "steps": self.steps,
+            "model_calls": self.model_calls,
+            "decisions": self.decisions,
+            "tool_calls": self.tool_calls,
+            "observations": self.observations,
+            "effects": self.effects,
+            "approvals": self.approvals,
+            "reflections": self.reflections,
+            "plans": self.plans,
+            "annotations": self.annotations,
+            "divergences": self.divergences,
         }
         for name, rows in tables.items():
-            yield name, rows
-            rows.clear()
-
-    def unsettled(self) -> Iterator[tuple[str, Sequence[Row]]]:
-        """The others, once the run's last record was added."""
-        yield "steps", self.steps
-        yield "model_calls", self.model_calls
-        yield "decisions", self.decisions
-        yield "tool_calls", self.tool_calls
-        yield "observations", self.observations
-        yield "effects", self.effects
-        yield "approvals", self.approvals
-        yield "reflections", self.reflections
-        yield "plans", self.plans
-        yield "annotations", self.annotations
-        yield "divergences", self.divergences
+            yield name, map(msgspec.structs.astuple, rows)
 
     def add(self, record: Record) -> None:
         """One record further: only the state, and what time it is."""
