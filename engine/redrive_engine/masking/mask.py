@@ -1,0 +1,175 @@
+"""What is masked and under which key: the values in a text, and the placeholders that stand for them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import importlib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+import re2  # type: ignore[import-untyped]
+
+from redrive_engine.masking.classes import CLASSES, Kind, without_blanks
+from redrive_engine.masking.credentials import credentials
+from redrive_events import BadInput, canonical
+
+SECRET: Final = "secret"
+BLOCK: Final = "block"
+KEY_BYTES_MIN: Final = 16
+
+# ``masked-email-3f9a2c7d1e5b60a1@example.com``: nothing in it has to be escaped or could be split, wherever text goes,
+# and behind the sign stands what a policy may judge. A model that writes it otherwise writes another value.
+PLACEHOLDER: Final = re.compile(r"masked-([a-z][a-z0-9_]{0,30})-[0-9a-f]{16}(?:@\w(?:[\w.-]*\w)?)?", re.IGNORECASE)
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,30}")
+_KEPT: Final = re.compile(r"\w(?:[\w.-]{0,98}\w)?")
+
+_QUIET: Final = re2.Options()
+_QUIET.log_errors = False
+
+
+class Found(NamedTuple):
+    """A value that is masked: where it stands, and its class."""
+
+    start: int
+    end: int
+    name: str
+
+
+class Mask:
+    """Masks credentials (unless ``secrets`` is off), values of the named ``classes``, and what ``patterns`` match.
+
+    A pattern is RE2's, by the name of its class; its group ``kept`` stays to be seen. ``key`` has at least 16 bytes:
+    who has it can tell whether two runs speak of the same value, and open a vault. ``key_id`` names it in the log.
+
+    Raises:
+        BadInput: the key is too short, a class does not exist, a pattern is none, or credentials cannot be found since
+            `redrive[mask]` is not installed.
+    """
+
+    def __init__(
+        self,
+        key: bytes | str,
+        *,
+        key_id: str = "",
+        secrets: bool = True,
+        classes: Collection[str] = (),
+        patterns: Mapping[str, str] | None = None,
+    ) -> None:
+        self._key = key.encode() if isinstance(key, str) else key
+        if len(self._key) < KEY_BYTES_MIN:
+            raise BadInput(f"a key has at least {KEY_BYTES_MIN} bytes", place="mask")
+        for name in classes:
+            if name not in CLASSES:
+                raise BadInput(f"no class {name!r}; there are {', '.join(CLASSES)}", place="mask")
+        named = {SECRET: ""} if secrets else {}
+        self.classes: Mapping[str, str] = named | dict.fromkeys(sorted(classes), "") | dict(patterns or {})
+        self._kinds = {name: _kind(name, pattern) for name, pattern in self.classes.items() if name != SECRET}
+        self.secrets = secrets
+        _check_installed(secrets=secrets)
+        self.key_id = f"{key_id}:{self.keyed('key', b'').hex()[:8]}".removeprefix(":")
+
+    @classmethod
+    def from_file(cls, path: Path | str, *, key_id: str = "", classes: Collection[str] = ()) -> Self:
+        """A mask whose key is what a file holds, without blanks around it.
+
+        Raises:
+            BadInput: the file cannot be read, or as `Mask` does.
+        """
+        try:
+            key = Path(path).read_bytes().strip()
+        except OSError as error:
+            raise BadInput(f"the key cannot be read: {error.strerror}", place=str(path)) from error
+        return cls(key, key_id=key_id, classes=classes)
+
+    def of(self, classes: Mapping[str, str]) -> Mask:
+        """The mask with the same key and the classes that a run was begun with."""
+        if classes == self.classes:
+            return self
+        patterns = {name: pattern for name, pattern in classes.items() if pattern}
+        known = [name for name in classes if name not in patterns and name != SECRET]
+        mask = Mask(self._key, secrets=SECRET in classes, classes=known, patterns=patterns)
+        mask.key_id = self.key_id
+        return mask
+
+    def keyed(self, use: str, what: bytes, size: int = 32) -> bytes:
+        """Bytes that only the key could have made of ``what``, for one use and no other."""
+        sub = hmac.digest(self._key, f"redrive mask {use}".encode(), hashlib.sha512)
+        return hmac.digest(sub, what, hashlib.sha512)[:size]
+
+    def placeholder(self, tenant: str, name: str, value: str) -> str:
+        """What stands for a value: the same for all its spellings, and another for each tenant."""
+        kind = self._kinds.get(name)
+        normal, kept = (kind.normal(value), kind.kept(value)) if kind else (value.strip(), "")
+        print_ = self.keyed("fingerprint", canonical([tenant, name, normal])).hex()[:16]
+        return f"masked-{name}-{print_}" + (f"@{kept}" if _KEPT.fullmatch(kept) else "")
+
+    def found(self, text: str) -> list[Found]:
+        """The values in plain ``text``, in order and apart: a credential first, else the longest."""
+        secrets = [Found(*span, SECRET) for span in credentials(text)] if self.secrets else []
+        others = [Found(*span, name) for name, kind in self._kinds.items() for span in kind.find(text)]
+        return apart([*sorted(secrets, key=_longest), *sorted(others, key=_longest)])
+
+    @cached_property
+    def cipher_key(self) -> bytes:
+        """The key under which values lie in a vault."""
+        return self.keyed("vault", b"", 64)
+
+
+def _check_installed(*, secrets: bool) -> None:
+    """What is needed later is there, so that nothing is begun that cannot be gone on with."""
+    try:
+        importlib.import_module("cryptography")
+        if secrets:
+            next(credentials(""), None)
+    except ModuleNotFoundError as error:
+        raise BadInput("masking needs more than is installed: pip install 'redrive[mask]'", place="mask") from error
+
+
+def apart(found: Collection[Found]) -> list[Found]:
+    """Those that overlap none before them, in the order of their places."""
+    taken: list[Found] = []
+    covered: set[int] = set()
+    for one in found:
+        places = range(one.start, one.end)
+        if one.end > one.start and covered.isdisjoint(places):
+            covered.update(places)
+            taken.append(one)
+    return sorted(taken)
+
+
+def placeholders(text: str) -> Iterator[tuple[int, int]]:
+    """Where placeholders stand in ``text``, whoever wrote them."""
+    for found in PLACEHOLDER.finditer(text):
+        yield found.span()
+
+
+def _longest(found: Found) -> tuple[int, int]:
+    return found.start - found.end, found.start
+
+
+def _kind(name: str, pattern: str) -> Kind:
+    if not pattern:
+        return CLASSES[name]
+    if not _NAME.fullmatch(name) or name in {SECRET, BLOCK, *CLASSES}:
+        raise BadInput(f"{name!r} cannot name a pattern: a word of its own, in a-z, 0-9 and _, is wanted", place="mask")
+    try:
+        shape = re2.compile(pattern, _QUIET)
+    except re2.error as error:
+        problem = error.args[0].decode(errors="replace")
+        raise BadInput(f"{pattern!r} is no regular expression of RE2: {problem}", place=f"mask: {name}") from None
+    if shape.search("") is not None:
+        raise BadInput(f"{pattern!r} matches where nothing stands", place=f"mask: {name}")
+
+    def find(text: str) -> Iterator[tuple[int, int]]:
+        for found in shape.finditer(text):
+            yield found.span()
+
+    def kept(value: str) -> str:
+        found = shape.fullmatch(value) if "kept" in shape.groupindex else None
+        return str(found["kept"] or "").casefold() if found else ""
+
+    return Kind(find, without_blanks, kept)

@@ -1,0 +1,53 @@
+"""Which fields of an event somebody from outside has written, and so are masked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+import msgspec
+
+from redrive_engine.masking.blocks import masked_content
+from redrive_engine.masking.door import Door
+from redrive_events import (
+    AnnotationMade,
+    ApprovalGiven,
+    CancelRequested,
+    LeaseRevoked,
+    MessageReceived,
+    ModelReplied,
+    OutcomeStated,
+    RunStarted,
+)
+
+E = TypeVar("E", bound=msgspec.Struct)
+
+# Whatever else an event holds is the engine's own or a name: of the agent, the principal, the tenant, a person, a tool.
+# An observation is masked before it is cut, where the tool is put to work.
+CONTENT: Final[Mapping[type, tuple[str, ...]]] = {
+    MessageReceived: ("content",),
+    OutcomeStated: ("content",),
+    ModelReplied: ("content",),
+}
+DATA: Final[Mapping[type, tuple[str, ...]]] = {
+    RunStarted: ("goal", "environment", "labels", "lessons", "known"),
+    ApprovalGiven: ("arguments", "reason"),
+    OutcomeStated: ("reason",),
+    CancelRequested: ("reason",),
+    LeaseRevoked: ("reason",),
+    AnnotationMade: ("value",),
+}
+
+
+def masked_event(door: Door, event: E) -> E:
+    """The event as it may be written."""
+    if not door.is_masking:
+        return event
+    changes: dict[str, object] = {}
+    for name in CONTENT.get(type(event), ()):
+        if (content := getattr(event, name)) is not None:
+            changes[name] = masked_content(door, content)
+    for name in DATA.get(type(event), ()):
+        value = getattr(event, name)
+        changes[name] = tuple(door.json(value)) if isinstance(value, tuple) else door.json(value)
+    return msgspec.structs.replace(event, **changes)
