@@ -11,6 +11,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
 from redrive_engine.grounded import unmarked
+from redrive_engine.masking.placeholder import is_masked
 from redrive_engine.misfits import misfits
 from redrive_events import BadInput, Json, canonical
 
@@ -62,8 +63,11 @@ class Arguments:
         return list(self._names.values())
 
     def problems(self, arguments: Json) -> str:
-        """Empty if ``arguments`` fit; else one line that a model can act on."""
-        values = self._read(arguments)
+        """Empty if ``arguments`` fit; else one line that a model can act on.
+
+        What a placeholder stands for cannot be judged here: it is where the function is called.
+        """
+        values = self._read(arguments, unseen=is_masked)
         return values if isinstance(values, str) else ""
 
     def bound(self, arguments: Json) -> tuple[list[object], dict[str, object]]:
@@ -81,11 +85,11 @@ class Arguments:
             {name: value for name, value in named.items() if name not in self._by_position},
         )
 
-    def _read(self, arguments: Json) -> BaseModel | str:
+    def _read(self, arguments: Json, unseen: Callable[[Json], bool] = lambda one: False) -> BaseModel | str:  # noqa: ARG005
         try:
             return self._model.model_validate_json(canonical(arguments), strict=True)
         except ValidationError as error:
-            return misfits(error, arguments, self.schema, whole="arguments")
+            return misfits(error, arguments, self.schema, whole="arguments", unseen=unseen)
         except BadInput as error:
             return f"arguments: {error.problem}"
         except Exception as error:  # noqa: BLE001 - a validator of the user's may raise anything, and it is no fit

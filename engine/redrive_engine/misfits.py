@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from pydantic import ValidationError
@@ -69,15 +69,25 @@ _LIMITS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def misfits(error: ValidationError, value: Json, schema: Json, *, whole: str) -> str:
+def misfits(
+    error: ValidationError,
+    value: Json,
+    schema: Json,
+    *,
+    whole: str,
+    unseen: Callable[[Json], bool] = lambda one: False,  # noqa: ARG005
+) -> str:
     """At most three problems in one line; ``whole`` names the value itself.
 
+    Of what is ``unseen``, since a placeholder stands for it, nothing is said but that it lacks or has too many fields.
     A library's message never gets in here: it changes with its version, and quotes the value that was refused. The
     value's own keys are data of a stranger, so they are shortened and kept on one line.
     """
     found: dict[str, list[str]] = {}
     for problem in error.errors(include_url=False, include_input=False):
         place = _place(problem["loc"], value, lacks_last=problem["type"] == "missing")
+        if problem["type"] not in {"missing", "extra_forbidden"} and unseen(_value_at(value, place)):
+            continue
         if problem["type"] == "extra_forbidden":
             what = "argument" if whole == "arguments" and len(place) == 1 else "field"
             words = f"no such {what}; there are: {_listed(_fields(schema, place[:-1])) or 'none'}"
@@ -99,6 +109,12 @@ def _place(location: Sequence[int | str], value: Json, *, lacks_last: bool) -> t
             continue
         place.append(step)
     return tuple(place)
+
+
+def _value_at(value: Json, place: Sequence[int | str]) -> Json:
+    for step in place:
+        value = value[step]
+    return value
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from redrive_engine.masking.door import Door, SealedValueLost
-from redrive_engine.masking.mask import PLACEHOLDER
+from redrive_engine.masking.placeholder import PLACEHOLDER
 from redrive_engine.masking.spelling import plain_of
 from redrive_events import BadInput, Block, Content, Opaque, Text, Thinking, ToolUse, canonical, parse_json
 from redrive_projections import Message

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from redrive_engine.masking.classes import NUMBER_DIGITS_MIN
 from redrive_engine.masking.credentials import is_telling
-from redrive_engine.masking.mask import BLOCK, PLACEHOLDER, SECRET, Found, Mask, apart, placeholders
+from redrive_engine.masking.mask import BLOCK, SECRET, Found, Mask, apart
+from redrive_engine.masking.placeholder import PLACEHOLDER, placeholders
 from redrive_engine.masking.spelling import Plain, plain_of, unescaped
 from redrive_engine.masking.vault import MemoryVault, Vault
 from redrive_events import BadInput, Json, Record, RunStarted, canonical, parse_json

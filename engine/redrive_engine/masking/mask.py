@@ -21,9 +21,6 @@ SECRET: Final = "secret"
 BLOCK: Final = "block"
 KEY_BYTES_MIN: Final = 16
 
-# ``masked-email-3f9a2c7d1e5b60a1@example.com``: nothing in it has to be escaped or could be split, wherever text goes,
-# and behind the sign stands what a policy may judge. A model that writes it otherwise writes another value.
-PLACEHOLDER: Final = re.compile(r"masked-([a-z][a-z0-9_]{0,30})-[0-9a-f]{16}(?:@\w(?:[\w.-]*\w)?)?", re.IGNORECASE)
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _KEPT: Final = re.compile(r"\w(?:[\w.-]{0,98}\w)?")
 
@@ -139,12 +136,6 @@ def apart(found: Collection[Found]) -> list[Found]:
             covered.update(places)
             taken.append(one)
     return sorted(taken)
-
-
-def placeholders(text: str) -> Iterator[tuple[int, int]]:
-    """Where placeholders stand in ``text``, whoever wrote them."""
-    for found in PLACEHOLDER.finditer(text):
-        yield found.span()
 
 
 def _longest(found: Found) -> tuple[int, int]:
