@@ -85,9 +85,9 @@ class Eager(SqliteLog):
 BROKEN: dict[str, tuple[Setting, str, int]] = {
     "a disk that says it has synced": (Setting(lying=True), "lost|cannot be used", 0),
     "SQLite that does not sync": (Setting(misheard=("synchronous = FULL", "synchronous = OFF")), "lost", 0),
-    "half an import": (Setting(store=Unmindful), "half|never to be written|refused as stale|taken without", 0),
-    "errors kept quiet": (Setting(store=Forgetful), "lost|refused as stale", 6),
-    "the same again as something new": (Setting(store=Eager), "never to be written", 8),
+    "half an import": (Setting(store=Unmindful), "half|never to be written|refused as stale|taken without", 5),
+    "errors kept quiet": (Setting(store=Forgetful), "lost|refused as stale", 5),
+    "the same again as something new": (Setting(store=Eager), "never to be written", 5),
 }
 
 

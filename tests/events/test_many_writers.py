@@ -23,7 +23,6 @@ from tests.processes import surroundings
 from tests.records import append
 
 PATIENCE_S = 120
-FRAME = 24 + 4096
 PLACES = {"a": 1, "run": 2, "b": 1}
 
 
@@ -44,7 +43,8 @@ def log(path: Path) -> Iterator[SqliteLog]:
 def commits(path: Path) -> int:
     """How many transactions stand in the WAL: the last frame of each says how long the file is after it."""
     wal = path.with_name(path.name + "-wal").read_bytes()
-    frames = (wal[start : start + 16] for start in range(32, len(wal), FRAME))
+    frame = 24 + int.from_bytes(wal[8:12], "big")
+    frames = (wal[start : start + 16] for start in range(32, len(wal), frame))
     return sum(frame[4:8] != bytes(4) and frame[8:16] == wal[16:24] for frame in frames)
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from redrive_events.errors import BadInput, LogUnusable, NewerFormat
 from redrive_events.stores.durability import Durability
-from redrive_events.stores.layout import APPLICATION, FORMAT_VERSION, SCHEMA, blank, number
+from redrive_events.stores.layout import APPLICATION, FORMAT_VERSION, PAGE_BYTES, SCHEMA, blank, number
 from redrive_events.stores.troubles import TROUBLES, told
 from redrive_events.stores.writer import Writer, insist
 
@@ -141,6 +141,7 @@ class Connections:
         with self.reading() as db:
             if not blank(db):
                 return
+            db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             # It stands in the file's header: it cannot be set inside a transaction, and SQLite does not wait its turn.
             insist(db, "PRAGMA journal_mode = WAL", busy_s=self._busy_s)
         self.writer.write(_make_tables)

@@ -58,16 +58,22 @@ _contents = msgspec.json.Decoder(_Content).decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def packed(lines: Sequence[bytes], keep: Keep) -> Iterator[tuple[int, bytes]]:
+def packed(lines: Sequence[bytes], keep: Keep) -> list[tuple[int, bytes]]:
     """What is kept of ``lines``, row by row: of how many, and what; what ``keep`` takes is only referred to."""
-    for first in range(0, len(lines), LINES_MAX):
-        part = lines[first : first + LINES_MAX]
-        text = _END.join(part)
-        if text.startswith(_OPEN) and text.count(_END) == len(part) - 1:
-            long = len(text) >= SHARED_BYTES_MIN
-            yield len(part), (long and _referring(part, text, keep)) or deflated(text)
-        else:  # what is no line could be taken for two, or for something else; in a frame of its own it is what it is
-            yield from ((1, _zstd.compress(line)) for line in part)
+    if len(lines) <= LINES_MAX:
+        return _packed(lines, keep)
+    parts = (lines[first : first + LINES_MAX] for first in range(0, len(lines), LINES_MAX))
+    return [row for part in parts for row in _packed(part, keep)]
+
+
+def _packed(lines: Sequence[bytes], keep: Keep) -> list[tuple[int, bytes]]:
+    text = _END.join(lines)
+    if not text.startswith(_OPEN) or text.count(_END) != len(lines) - 1:
+        # What is no line could be taken for two, or for something else; in a frame of its own it is what it is.
+        return [(1, _zstd.compress(line)) for line in lines]
+    if len(text) < PACKED_BYTES_MIN:
+        return [(len(lines), text)]
+    return [(len(lines), _referring(lines, text, keep) or deflated(text))]
 
 
 def unpacked(count: int, kept: bytes, find: Find) -> list[bytes]:

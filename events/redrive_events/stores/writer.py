@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from redrive_events.stores.durability import Durability, Syncing
-from redrive_events.stores.layout import number
+from redrive_events.stores.layout import PAGE_BYTES, number
 from redrive_events.stores.troubles import TROUBLES, code_of, told
 
 T = TypeVar("T")
@@ -22,8 +22,8 @@ T = TypeVar("T")
 LOOK_S_MIN, LOOK_S_MAX = 0.0001, 0.005
 # How far the WAL grows before its pages are brought over. Whoever writes more than a few times gives it that length
 # at once: a file that does not grow is synced in less time.
-WAL_PAGES = 256
-WAL_BYTES = 32 + WAL_PAGES * (24 + 4096)
+WAL_PAGES = 512
+WAL_BYTES = 32 + WAL_PAGES * (24 + PAGE_BYTES)
 LENGTHEN_AT = 4
 
 
