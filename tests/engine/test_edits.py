@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import timedelta
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from redrive_engine import approve
 from redrive_engine.loop.judge import EDITS_MAX
 from redrive_engine.models import reply, use
 from redrive_engine.policy import EDITED_OVER, NOT_ALLOWED, Question, RulesPolicy, Ruling
-from redrive_events import BadInput, Json, Terms, ToolCalled, VerdictGiven, canonical, parse_json
+from redrive_events import (
+    BadInput,
+    DeadlinePassed,
+    Input,
+    Json,
+    SignalsHeard,
+    Terms,
+    ToolCalled,
+    VerdictGiven,
+    canonical,
+    parse_json,
+)
 from redrive_replays import replay_records
+from tests.engine.test_approving import RUN, asking, then
 from tests.engine.test_policy import asked, looked, questions, whens
-from tests.shop import recorded, shop
+from tests.shop import NOON, Asking, recorded, shop
 
 CAPPED = """\
 [[rule]]
@@ -257,3 +271,26 @@ def test_a_change_that_does_not_fit_the_tool_is_denied() -> None:
     records = recorded(shop(Terms(), policy=RulesPolicy.from_toml(written)), reply("", use("pay", item="t", cents=1)))
     verdicts = [one.event for one in records if isinstance(one.event, VerdictGiven)]
     assert [(one.verdict, one.rule) for one in verdicts] == [("edit", "a"), ("deny", "schema")]
+
+
+class Worded(Asking):
+    """One that asks, and has words for a no."""
+
+    def judge(self, question: Question) -> Ruling:
+        """As ever, with words."""
+        ruling = super().judge(question)
+        return replace(ruling, text="Pay less.") if ruling.verdict == "ask" else ruling
+
+
+@pytest.mark.parametrize("answer", ["refuse", "grant", None])
+def test_the_rule_that_asks_may_have_words_for_a_no(answer: Literal["refuse", "grant"] | None) -> None:
+    """Else the model reads the same for every call that people do not allow; and of a yes it is told nothing."""
+    program, log = asking(policy=Worded(), approval_ms=5000)
+    happens: Input = SignalsHeard()
+    if answer is None:
+        happens = DeadlinePassed(which="approval")
+    else:
+        approve(log, RUN, 1, by="bo", at=NOON + timedelta(seconds=3), answer=answer)
+    batch = then(program, log, happens, after_s=4 if answer else 8)
+    (verdict,) = [one.event for one in batch if isinstance(one.event, VerdictGiven)]
+    assert (verdict.verdict, verdict.text) == (("allow", "") if answer == "grant" else ("deny", "Pay less."))

@@ -104,10 +104,12 @@ def approved(program: Program, s: RunState, given: ApprovalGiven) -> Follows:
 
     What a rule asks about, they have answered, unless a rule, or another program, makes of it what they were not shown.
     """
-    call = s.calls[given.call]
+    call = s.calls.get(given.call)
+    if call is None:  # a record of it is missing
+        return
     if given.answer == "refuse":
         reason = ": ".join(filter(None, [f"refused by {given.by}", given.reason]))
-        verdicts = [verdict_of(call, Ruling("deny", NOT_APPROVED, reason, REFUSED))]
+        verdicts = [verdict_of(call, Ruling("deny", NOT_APPROVED, reason, _words(program, s, call) or REFUSED))]
         yield verdicts[-1]
     else:
         if given.answer == "edit":
@@ -121,12 +123,20 @@ def approved(program: Program, s: RunState, given: ApprovalGiven) -> Follows:
 
 
 def _allowed(asking: VerdictGiven, given: ApprovalGiven) -> VerdictGiven:
-    return replace(asking, verdict="allow", rule=APPROVAL, reason=f"approved by {given.by}")
+    return replace(asking, verdict="allow", rule=APPROVAL, reason=f"approved by {given.by}", text="")
+
+
+def _words(program: Program, s: RunState, call: Call) -> str:
+    """What the rule that asks has to say to the model, if people do not allow the call."""
+    ruled = next(judge(program, s, call))
+    return ruled.text if ruled.verdict == "ask" else ""
 
 
 def unapproved(program: Program, s: RunState, asked: ApprovalAsked) -> Follows:
     """No answer in time is a no."""
-    verdict = verdict_of(s.calls[asked.call], Ruling("deny", EXPIRED, "nobody approved it in time", NOBODY))
+    call = s.calls[asked.call]
+    text = _words(program, s, call) or NOBODY
+    verdict = verdict_of(call, Ruling("deny", EXPIRED, "nobody approved it in time", text))
     yield verdict
     yield from acted_on(program, s, [verdict])
 

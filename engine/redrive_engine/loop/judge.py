@@ -59,16 +59,14 @@ def _target(program: Program, call: Call) -> tuple[Json, Json]:
 
 def _ruling(program: Program, s: RunState, call: Call) -> tuple[Ruling, str]:
     """The ruling, and the digest of the policy it comes from: empty where it is not a policy's."""
-    ruling, question = _by_form(program, s, call)
+    ruling, question = by_form(program, s, call)
     if question is None or program.policy is None:
         return ruling, ""
     return program.policy.judge(question), program.policy.digest
 
 
-def _by_form(program: Program, s: RunState, call: Call) -> tuple[Ruling, Question | None]:
+def by_form(program: Program, s: RunState, call: Call) -> tuple[Ruling, Question | None]:
     """What schema, contract and grounds say; where they allow, with the question that is left to a policy."""
-    assert s.started is not None
-    assert s.now is not None
     if call.tool in program.terms.ways_out:
         return _beside(call), None
     declared = None if program.tools is None else program.tools.get(call.tool)
@@ -78,8 +76,20 @@ def _by_form(program: Program, s: RunState, call: Call) -> tuple[Ruling, Questio
         return Ruling("deny", UNKNOWN_TOOL, f"no tool {call.tool!r}", told, (read,)), None
     if declared is not None and call.tool in program.offered and (problem := declared.problems(call.arguments)):
         return Ruling("deny", SCHEMA, reason=problem, text=_told(call, problem)), None
+    question = question_of(program, s, call)
+    ruling = by_contract(program.terms, question)
+    if ruling.verdict == "allow" and declared is not None:
+        ruling = _grounded(s, declared, call) or ruling
+    return ruling, question if ruling.verdict == "allow" else None
+
+
+def question_of(program: Program, s: RunState, call: Call) -> Question:
+    """The call as a policy is asked about it at this moment of the run."""
+    assert s.started is not None
+    assert s.now is not None
+    declared = (program.tools or {}).get(call.tool)
     acts_on, destination = _target(program, call)
-    question = Question(
+    return Question(
         principal=s.started.principal,
         tenant=s.started.tenant,
         tool=call.tool,
@@ -89,11 +99,8 @@ def _by_form(program: Program, s: RunState, call: Call) -> tuple[Ruling, Questio
         destination=destination,
         facts={key: fact.value for key, fact in s.facts.items()},
         at=s.now,
+        clock=s.started.clock,
     )
-    ruling = by_contract(program.terms, question)
-    if ruling.verdict == "allow" and declared is not None:
-        ruling = _grounded(s, declared, call) or ruling
-    return ruling, question if ruling.verdict == "allow" else None
 
 
 def _told(call: Call, problem: str) -> str:
