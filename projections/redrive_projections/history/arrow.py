@@ -101,6 +101,7 @@ def append(db: DuckDBPyConnection, table: str, types: Sequence[tuple[str, str]],
             db.execute(f"INSERT INTO {table} FROM {_VIEW}").fetchall()
         finally:
             db.unregister(_VIEW)
+            incoming.let_go()
 
 
 class Incoming:
@@ -128,6 +129,10 @@ class Incoming:
         stream.release = ctypes.cast(_STREAM_RELEASE, ctypes.c_void_p)
         self._kept.append(stream)
         return _new_capsule(ctypes.addressof(stream), b"arrow_array_stream", None)
+
+    def let_go(self) -> None:
+        """Nobody reads from it any longer; without this, what was handed out and this would hold each other."""
+        self._kept.clear()
 
     def _tell(self, told: _Schema, name: str, column: Buffers) -> None:
         children = [_Schema() for _ in column.children]
@@ -167,16 +172,15 @@ def _place(buffer: array[Any] | bytes | None) -> int | None:
     return buffer.buffer_info()[0]
 
 
-def _bits(flags: Sequence[bool]) -> bytes:
-    """A bit for each, the first one lowest."""
-    text = "".join(["1" if flag else "0" for flag in reversed(flags)])
-    return int(text or "0", 2).to_bytes((len(flags) + 7) // 8, "little")
+def _bits(text: str) -> bytes:
+    """A bit for each sign, 0 or 1, the first one lowest."""
+    return int(text[::-1] or "0", 2).to_bytes((len(text) + 7) // 8, "little")
 
 
 def _sparse(values: Sequence[Any], made: Callable[[Sequence[Any]], Buffers], blank: Any) -> Buffers:
     """The buffers of a column with gaps: something stands in each, and the validity says that it is none."""
-    there = [value is not None for value in values]
-    nulls = len(values) - sum(there)
+    there = "".join(["0" if value is None else "1" for value in values])
+    nulls = there.count("0")
     if nulls == len(values):
         return Buffers(b"n", nulls, nulls, ())
     full = made([blank if value is None else value for value in values])
@@ -196,7 +200,7 @@ def _numbers(format_: bytes, code: str) -> Callable[[Sequence[Any]], Buffers]:
 def _flags(values: Sequence[Any]) -> Buffers:
     if None in values:
         return _sparse(values, _flags, False)
-    return Buffers(b"b", len(values), 0, (None, _bits(values)))
+    return Buffers(b"b", len(values), 0, (None, _bits("".join(["1" if value else "0" for value in values]))))
 
 
 def _texts(values: Sequence[Any]) -> Buffers:
