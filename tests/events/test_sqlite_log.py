@@ -18,6 +18,7 @@ from redrive_events import (
     BadInput,
     Batch,
     BrokenChain,
+    Damage,
     LogUnusable,
     MessageReceived,
     NewerFormat,
@@ -25,8 +26,10 @@ from redrive_events import (
     RedriveError,
     SqliteLog,
     checked,
+    damage_of,
     encode,
 )
+from redrive_events.stores.packing import LINES_MAX
 from tests.records import append, record
 
 ROOT = Path(__file__).parents[2]
@@ -293,6 +296,47 @@ def test_a_line_that_is_no_event_is_quarantined_at_its_place(path: Path, log: Sq
     assert isinstance(second.event, Quarantined)
     assert second.event.line == next(log.lines("run", after=1)).line == encode(before[1]).replace(b'"run 2"', b"2")
     assert [one for _, one in log.read_all()] == [first, second, *others]
+
+
+@pytest.mark.parametrize("sizes", [(130, 1, 3), (1,) * 9, (64, 65, 63)])
+def test_a_row_is_read_from_any_of_its_records_on(path: Path, log: SqliteLog, sizes: tuple[int, ...]) -> None:
+    """How the records of appends share rows is nothing that a reader sees, wherever it begins."""
+    position = 0
+    for size in sizes:
+        for run_id in ("a", "b"):
+            log.append(run_id, append(run_id, position + 1, size), expected=position)
+        position += size
+    every = list(log.read_all())
+    assert [offset for offset, _ in every] == list(range(1, len(every) + 1))
+    for after in range(len(every) + 1):
+        assert list(log.read_all(after=after)) == every[after:]
+    records, lines = list(log.read("a")), list(log.lines("a"))
+    assert [one.position for one in records] == [stored.position for stored in lines] == list(range(1, position + 1))
+    assert [encode(one) for one in records] == [stored.line for stored in lines]
+    assert list(checked("a", lines, head=log.head("a"))) == lines
+    for after in range(position + 2):
+        assert list(log.read("a", after=after)) == records[after:]
+        assert list(log.lines("a", after=after)) == lines[after:]
+    with closing(sqlite3.connect(path)) as db:
+        (most,) = db.execute("SELECT max(length(digests)) / 32 FROM events WHERE run > 1").fetchone()
+    assert most == min(max(sizes), LINES_MAX)
+
+
+def test_a_row_that_is_damaged_takes_its_records_and_no_others(path: Path, log: SqliteLog) -> None:
+    """Many stand in one frame; of all of them the place is known, and what is behind them is read."""
+    log.append("run", append("run", 6, 40), expected=5)
+    log.append("run", append("run", 46, 2), expected=45)
+    before = list(log.read("run"))
+    tampered(
+        path,
+        "UPDATE events SET lines = CAST(substr(lines, 1, 90) || x'00' || substr(lines, 92) AS BLOB) "
+        "WHERE position = 45",
+    )
+    after = list(log.read("run"))
+    assert [one.position for one in after] == [one.position for one in before]
+    assert [*after[:5], *after[45:]] == [*before[:5], *before[45:]]
+    assert {type(one.event) for one in after[5:45]} == {Quarantined}
+    assert damage_of(log, log.head("run")) == Damage("run", 6, "changed", "the bytes are not those that were written")
 
 
 # Long content
