@@ -25,6 +25,7 @@ VERBS = {
     "runs": "List the runs in the log, the latest first.",
     "show": "Show what happened in a run, or its state after an event.",
     "replay": "Drive recorded runs again: the same, or where do they part?",
+    "diff": "Lay two runs side by side: where and why do they part?",
     "whatif": "Drive a recorded run again with something changed.",
     "verify": "Check that every stored event is the one that was written.",
     "heads": "List the heads of all runs, to check the log against later.",
@@ -35,6 +36,9 @@ VERBS = {
     "run": "Set an agent upon a goal, or go on with its run.",
     "say": "Say something to a run, as the person it waits for.",
     "cancel": "Ask a run to stop before its next action.",
+    "approvals": "List what waits for a person's approval, with what would happen.",
+    "approve": "Allow a call that waits for an approval.",
+    "deny": "Refuse a call that waits for an approval.",
 }
 MODULES = {"import": "bring"}  # a module cannot be called `import`
 
@@ -89,7 +93,7 @@ def _general(option: Sequence[str]) -> int:
 
         print(f"redrive {version('redrive')}")
     else:
-        print(HELP.format(verbs="\n".join(f"  {verb:7} {caption}" for verb, caption in VERBS.items())), end="")
+        print(HELP.format(verbs="\n".join(f"  {verb:9} {caption}" for verb, caption in VERBS.items())), end="")
     return FINE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -9,9 +10,10 @@ from rich.text import Text
 
 from redrive.moments import line
 from redrive.terminal import Cell, columns, counted
-from redrive_events import Event, Json, Record, canonical, kind_of
+from redrive.worded import pieces
+from redrive_events import INPUTS, Event, Json, Record, canonical, kind_of
 from redrive_projections import Moment, one_line, timeline
-from redrive_replays import ABSENT, Difference, Divergence, Outcome, Report
+from redrive_replays import ABSENT, Difference, Divergence, Outcome, Report, chain_of, only_digests, word_diff
 
 COLOURS: dict[Outcome, str] = {
     "same": "green",
@@ -24,6 +26,7 @@ DIFFERENCES_MAX = 8
 VALUE_CHARS_MAX = 200
 PAIR_CHARS_MAX = 80
 LATER_MAX = 8
+BEHIND_MAX = 3
 
 
 def headline(report: Report) -> Text:
@@ -41,22 +44,32 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Cell]:
     if report.divergences:
         yield ""
         yield from _place(report.divergences[0], records)
-        later = report.divergences[1:]
-        if later:
-            yield ""
-            yield f"and {counted(len(later), 'later place')}, each seen from the recorded state before it"
-            yield from columns([_later(one) for one in later[:LATER_MAX]])
-        if len(later) > LATER_MAX:
-            yield f"… and {len(later) - LATER_MAX} more"
+        yield from _later(report.divergences[1:])
 
 
-def _later(found: Divergence) -> tuple[Cell, Cell]:
+def _later(later: Sequence[Divergence]) -> Iterator[Cell]:
+    """The other places, each with its own cause; those where nothing but a digest differs are one line of each kind."""
+    if not later:
+        return
+    sealed = Counter((one.cause, one.differences[0].pointer) for one in later if only_digests(one))
+    others = [one for one in later if not only_digests(one)]
+    yield ""
+    yield f"and {counted(len(later), 'later place')}, each seen from the recorded state before it"
+    yield from columns(
+        [(cause, f"{pointer} alone, in {counted(n, 'place')}") for (cause, pointer), n in sealed.items()]
+    )
+    yield from columns([(str(one.position), one.cause, _in_short(one)) for one in others[:LATER_MAX]])
+    if len(others) > LATER_MAX:
+        yield f"… and {len(others) - LATER_MAX} more"
+
+
+def _in_short(found: Divergence) -> str:
     """One place in one line: the first value that differs, or the event on each side."""
     if found.differences:
         first = found.differences[0]
-        return str(found.position), f"{first.pointer} {_value(first.recorded)} → {_value(first.replayed)}"
+        return f"{first.pointer} {_value(first.recorded)} → {_value(first.replayed)}"
     sides = (kind_of(side) if side else "nothing" for side in (found.recorded, found.replayed))
-    return str(found.position), " → ".join(sides)
+    return " → ".join(sides)
 
 
 def _notes(report: Report) -> Iterator[str]:
@@ -73,21 +86,34 @@ def _notes(report: Report) -> Iterator[str]:
 
 
 def _place(found: Divergence, records: Sequence[Record]) -> Iterator[Cell]:
-    """Input, recorded and replayed event one below the other, then each value that differs."""
-    rows: list[tuple[Cell, Cell]] = []
-    if found.input != found.position and found.input <= len(records):
-        rows.append((Text("input", style="dim"), line(_moment(records[: found.input]))))
+    """The inputs behind it, recorded and replayed event one below the other, then each value that differs."""
+    rows: list[tuple[Cell, Cell]] = [
+        (Text("behind" if index else "input", style="dim"), line(_moment(records[:position])))
+        for index, position in enumerate(_inputs(found, records))
+    ]
     for side, event in (("recorded", found.recorded), ("replayed", found.replayed)):
         told = "nothing" if event is None else line(_moment(_with(records, found.position, event)))
         rows.append((Text(side, style="dim"), told))
-    yield Text.assemble((f"first at {found.position}", "bold"), f": {found.why}")
+    yield Text.assemble((f"first at {found.position}", "bold"), f": {found.why}; cause: ", (found.cause, "bold"))
     yield from columns(rows)
-    differences = found.differences[:DIFFERENCES_MAX]
-    if differences:
+    if found.differences:
         yield ""
-        yield from columns([row for one in differences for row in _values(one)])
-    if len(found.differences) > DIFFERENCES_MAX:
-        yield f"… and {len(found.differences) - DIFFERENCES_MAX} more values"
+        yield from values(found.differences)
+
+
+def values(found: Sequence[Difference]) -> Iterator[Cell]:
+    """Each value that differs, under its pointer; of many, the first ones."""
+    yield from columns([row for one in found[:DIFFERENCES_MAX] for row in _values(one)])
+    if len(found) > DIFFERENCES_MAX:
+        yield f"… and {len(found) - DIFFERENCES_MAX} more values"
+
+
+def _inputs(found: Divergence, records: Sequence[Record]) -> Sequence[int]:
+    """The inputs in the chain that leads to a place, the nearest first; of the place itself it is its own."""
+    if found.input == found.position or found.input > len(records):
+        return ()
+    chain = [one for one in chain_of(records, found.input) if type(records[one - 1].event) in INPUTS]
+    return chain[:BEHIND_MAX]
 
 
 def _with(records: Sequence[Record], position: int, event: Event) -> list[Record]:
@@ -104,6 +130,9 @@ def _moment(records: Sequence[Record]) -> Moment:
 
 def _values(one: Difference) -> Iterator[tuple[Cell, Cell]]:
     """A value that differs: on one line if there is room, else one side below the other."""
+    if isinstance(one.recorded, str) and isinstance(one.replayed, str) and len(one.recorded) > PAIR_CHARS_MAX:
+        yield one.pointer, pieces(word_diff(one.recorded, one.replayed))
+        return
     recorded, replayed = _value(one.recorded), _value(one.replayed)
     if len(recorded) + len(replayed) < PAIR_CHARS_MAX:
         yield one.pointer, f"{recorded} → {replayed}"

@@ -9,12 +9,12 @@ from rich.text import Text
 
 from redrive.moments import line
 from redrive.terminal import Cell, columns, counted
+from redrive.worded import pieces
 from redrive_events import Json, ModelAsked, Record, kind_of, text_of
-from redrive_projections import called_as, one_line, timeline
-from redrive_replays import Piece, word_diff
+from redrive_projections import called_as, timeline
+from redrive_replays import word_diff
 from redrive_replays.whatif import Branch, EdgeReport, Effect
 
-AROUND_CHARS = 60
 MESSAGES_MAX = 6
 UNGROUNDED_MAX = 8
 
@@ -113,7 +113,7 @@ def _request(report: EdgeReport) -> Iterator[Cell]:
     would = [_said(one.role, text_of(one.content) or _blocks(one.content)) for one in report.would_ask]
     changed = [pair for pair in _paired(recorded, would) if pair[0] != pair[1]]
     for before, after in changed[:MESSAGES_MAX]:
-        yield _pieces(word_diff(before, after))
+        yield Text("  ").append_text(pieces(word_diff(before, after)))
     if len(changed) > MESSAGES_MAX:
         yield f"… and {len(changed) - MESSAGES_MAX} more messages"
 
@@ -129,20 +129,3 @@ def _blocks(content: Json) -> str:
 def _paired(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
     for index in range(max(len(before), len(after))):
         yield before[index] if index < len(before) else "", after[index] if index < len(after) else ""
-
-
-def _pieces(pieces: Sequence[Piece]) -> Text:
-    """Pieces on one line; long ones that stay are cut in their middle."""
-    text = Text("  ")
-    for change, words in pieces:
-        told = one_line(words, 10 * AROUND_CHARS) if change != "same" else _shortened(words)
-        marks = {"same": ("", "", "dim"), "gone": ("[-", "-]", "red"), "new": ("{+", "+}", "green")}[change]
-        text.append(f"{marks[0]}{told}{marks[1]}", style=marks[2])
-    return text
-
-
-def _shortened(words: str) -> str:
-    line = " ".join(words.split(" "))
-    if len(line) <= 2 * AROUND_CHARS:
-        return line.replace("\n", " ")
-    return f"{line[:AROUND_CHARS]} … {line[-AROUND_CHARS:]}".replace("\n", " ")

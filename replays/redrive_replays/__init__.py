@@ -6,21 +6,25 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from redrive_replays.causes import Cause, chain_of
+    from redrive_replays.comparison import Comparison, Parting, compared
     from redrive_replays.difference import ABSENT, Difference
     from redrive_replays.programs import program_for
     from redrive_replays.recording import Recording, recording_of
     from redrive_replays.replayer import appends, replay_records
-    from redrive_replays.report import Divergence, Outcome, Report, worst
+    from redrive_replays.report import Divergence, Outcome, Report, only_digests, worst
     from redrive_replays.script import Script, written_down
     from redrive_replays.strict import replay
     from redrive_replays.wording import Piece, word_diff
 
 _DOORS = {
+    "comparison": ("Comparison", "Parting", "compared"),
+    "causes": ("Cause", "chain_of"),
     "difference": ("ABSENT", "Difference"),
     "programs": ("program_for",),
     "recording": ("Recording", "recording_of"),
     "replayer": ("appends", "replay_records"),
-    "report": ("Divergence", "Outcome", "Report", "worst"),
+    "report": ("Divergence", "Outcome", "Report", "only_digests", "worst"),
     "script": ("Script", "written_down"),
     "strict": ("replay",),
     "wording": ("Piece", "word_diff"),
@@ -29,14 +33,20 @@ _HOME = {name: door for door, names in _DOORS.items() for name in names}
 
 __all__ = [
     "ABSENT",
+    "Cause",
+    "Comparison",
     "Difference",
     "Divergence",
     "Outcome",
+    "Parting",
     "Piece",
     "Recording",
     "Report",
     "Script",
     "appends",
+    "chain_of",
+    "compared",
+    "only_digests",
     "program_for",
     "recording_of",
     "replay",

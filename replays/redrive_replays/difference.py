@@ -43,6 +43,11 @@ def is_explaining(event: Event, difference: Difference) -> bool:
     return difference.pointer.split("/")[1] in EXPLAINING.get(kind_of(event), ())
 
 
+def is_digest(pointer: str) -> bool:
+    """Whether it is only a digest that stands there: of a request, a state, a call or a policy."""
+    return pointer in {"/request", "/state", "/digest", "/policy", "/view"}
+
+
 def _walk(pointer: str, recorded: Json, replayed: Json) -> Iterator[Difference]:
     if isinstance(recorded, dict) and isinstance(replayed, dict):
         for key in [*recorded, *(key for key in replayed if key not in recorded)]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from redrive_engine import Program, cause_of, react
-from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Quarantined, Record, kind_of
-from redrive_projections import RunState, answered_by, evolve
+import msgspec
+
+from redrive_engine import RULES, Program, react
+from redrive_engine import cause_of as derived_from
+from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Quarantined, Record, RunStarted, kind_of
+from redrive_projections import RunState, answered_by, evolve, opening
+from redrive_replays.causes import cause_of, changes_of
 from redrive_replays.difference import Difference, differences, is_explaining, same
 from redrive_replays.report import Divergence, Outcome, Report
 
@@ -60,14 +64,23 @@ class _Replay:
         if append[-1].left:
             self.torn = f"torn inside the append at position {first.position}: {append[-1].left} records are missing"
         elif (why := self._unexpected(first)) is not None:
-            self._note(first, why, first.event, None)
+            place = first.position
+            self.found.append(Divergence(place, place, why, first.event, None, cause="left over"))
             self.left_over += not rest and type(first.event) in ANSWERS | DRIVERS
         else:
             evolve(self.state, first)
+            self._prompted(first.event)
             rest = self._compare(first, rest)
             self._adopt(rest)
             return
         self._adopt(append)
+
+    def _prompted(self, event: Event) -> None:
+        """A run begins with the prompt of the program that it is driven again with."""
+        if isinstance(event, RunStarted) and "prompt" in self._changed():
+            prompt = {name: part for name, part in self.program.parts.items() if name == "prompt"}
+            parts = {name: part for name, part in event.parts.items() if name != "prompt"} | prompt
+            self.state.messages[:] = opening(msgspec.structs.replace(event, parts=parts))
 
     def _unexpected(self, first: Record) -> str | None:
         """Why nothing can follow from this record; None if something can."""
@@ -91,22 +104,24 @@ class _Replay:
         for index, record in enumerate(rest):
             event = next(follows, None)
             if event is None:
-                self._note(record, "does not follow", record.event, None, after=first.position)
+                self._parts(first, record, "does not follow", None)
                 return rest[index:]
-            if not self._equal(record, event, cause_of(batch, event), first):
+            if not self._equal(record, event, derived_from(batch, event), first):
                 return rest[index:]
             evolve(self.state, record)
             batch.append(record)
         if (event := next(follows, None)) is not None:
-            place = first.position + len(batch)
-            self.found.append(Divergence(place, first.position, "follows, but was not recorded", None, event))
+            changed = changes_of(self._changed(), rules=self.state.started.rules if self.state.started else RULES)
+            cause = cause_of(None, event, (), after=first, state=self.state, changed=changed)
+            place, why = first.position + len(batch), "follows, but was not recorded"
+            self.found.append(Divergence(place, first.position, why, None, event, cause=cause))
         return []
 
     def _equal(self, record: Record, event: Event, cause: int, first: Record) -> bool:
         if record.cause == cause and record.at == first.at and same(record.event, event):
             return True
         if type(record.event) is not type(event):
-            self._note(record, "another event follows", record.event, event, after=first.position)
+            self._parts(first, record, "another event follows", event)
             return False
         found = differences(record.event, event)
         if record.cause != cause:
@@ -117,8 +132,17 @@ class _Replay:
         if JUDGES.intersection(self._changed()) and all(is_explaining(event, one) for one in found):
             self.explained_otherwise += 1
             return True
-        self._note(record, "differs", record.event, event, after=first.position, found=found)
+        self._parts(first, record, "differs", event, found)
         return False
+
+    def _parts(
+        self, first: Record, record: Record, why: str, replayed: Event | None, found: Sequence[Difference] = ()
+    ) -> None:
+        """Recording and replay part behind the input ``first``."""
+        changed = changes_of(self._changed(), rules=self.state.started.rules if self.state.started else RULES)
+        cause = cause_of(record.event, replayed, found, after=first, state=self.state, changed=changed)
+        place = Divergence(record.position, first.position, why, record.event, replayed, tuple(found), cause)
+        self.found.append(place)
 
     def _changed(self) -> tuple[str, ...]:
         return changed_parts(self.state.parts, self.program.digests)
@@ -126,19 +150,6 @@ class _Replay:
     def _adopt(self, records: list[Record]) -> None:
         for record in records:
             evolve(self.state, record)
-
-    def _note(
-        self,
-        record: Record,
-        why: str,
-        recorded: Event | None,
-        replayed: Event | None,
-        *,
-        after: int = 0,
-        found: Iterable[Difference] = (),
-    ) -> None:
-        place = after or record.position
-        self.found.append(Divergence(record.position, place, why, recorded, replayed, tuple(found)))
 
     def report(self, run_id: str) -> Report:
         """What was found in all."""

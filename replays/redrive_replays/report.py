@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from redrive_events import Event, Json
-from redrive_replays.difference import ABSENT, Difference
+from redrive_replays.causes import Cause
+from redrive_replays.difference import ABSENT, Difference, is_digest
 
 Outcome: TypeAlias = Literal["same", "same, unfinished", "diverged", "left over", "cannot replay"]
 
@@ -18,7 +19,7 @@ EXIT: dict[Outcome, int] = {"same": 0, "same, unfinished": 0, "diverged": 1, "le
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """One place where the recording is not what follows from the inputs before it.
+    """One place where the recording is not what follows from the inputs before it, and of which kind the cause is.
 
     ``recorded`` or ``replayed`` is None where only the other side has an event there. ``why`` says it in one clause.
     """
@@ -29,6 +30,7 @@ class Divergence:
     recorded: Event | None
     replayed: Event | None
     differences: tuple[Difference, ...] = ()
+    cause: Cause = "code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Report:
 
 def _divergence(one: Divergence) -> dict[str, Json]:
     sides = {"recorded": one.recorded, "replayed": one.replayed}
-    data: dict[str, Json] = {"position": one.position, "input": one.input, "why": one.why}
+    data: dict[str, Json] = {"position": one.position, "input": one.input, "why": one.why, "cause": one.cause}
     data |= {side: msgspec.to_builtins(event) for side, event in sides.items() if event is not None}
     data["differences"] = [_difference(each) for each in one.differences]
     return data
@@ -79,6 +81,11 @@ def _divergence(one: Divergence) -> dict[str, Json]:
 def _difference(one: Difference) -> dict[str, Json]:
     values = {"recorded": one.recorded, "replayed": one.replayed}
     return {"pointer": one.pointer} | {side: value for side, value in values.items() if value is not ABSENT}
+
+
+def only_digests(found: Divergence) -> bool:
+    """Whether at this place nothing but digests and versions differ, and so nothing that the run did."""
+    return bool(found.differences) and all(is_digest(one.pointer) for one in found.differences)
 
 
 def worst(reports: Sequence[Report]) -> int:

@@ -83,8 +83,8 @@ def test_each_later_place_has_a_line(redrive: Redrive, incident: str, folder: Pa
     said = redrive("replay", incident, "--policy", "nothing.toml")
     assert said.out.endswith(
         "and 2 later places, each seen from the recorded state before it\n"
-        '12  /verdict "allow" → "deny"\n'
-        '18  /verdict "allow" → "deny"\n'
+        '12  policy  /verdict "allow" → "deny"\n'
+        '18  policy  /verdict "allow" → "deny"\n'
     )
 
 

@@ -180,7 +180,8 @@ def test_an_answer_too_many_is_left_over(tape: bytes, program: Program, which: i
     added = changed(again, position=len(records) + 1, at=records[-1].at, left=0)
     report = replay_records("run", [*records, added], program)
     assert (report.outcome, report.exit_code) == ("left over", 1)
-    assert report.divergences == (Divergence(added.position, added.position, "the run had ended", again.event, None),)
+    place = added.position
+    assert report.divergences == (Divergence(place, place, "the run had ended", again.event, None, cause="left over"),)
 
 
 @settings(max_examples=150, deadline=None)

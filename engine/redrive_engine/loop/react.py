@@ -91,7 +91,7 @@ def overdue(program: Program, s: RunState) -> Follows:
     if limit_ms is not None and s.running and s.wall_us >= limit_ms * 1000:
         yield StopDecided(status="exhausted", reason="wall_time", dimension="wall_time")
     for request in list(s.requests.values()):
-        if s.running and isinstance(request, ApprovalAsked) and expired(request, s.now):
+        if s.running and isinstance(request, ApprovalAsked) and expired(request, s.now) and request.call in s.calls:
             yield from unapproved(program, s, request)
         elif s.running and isinstance(request, PersonAsked) and expired(request, s.now):
             yield unanswered(program, s, request)

@@ -1,0 +1,150 @@
+"""Why a replay parts from its recording: from which part's digest changed, and where that surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+from redrive_engine import RULES
+from redrive_events import (
+    SCHEMA,
+    UNKNOWN_TOOL,
+    ApprovalAsked,
+    DecisionMade,
+    EffectReconciled,
+    Event,
+    FactCommitted,
+    ModelAsked,
+    ModelFailed,
+    ModelReplied,
+    ObservationReceived,
+    ObservationRefused,
+    ObservationVerified,
+    Record,
+    ReplyRefused,
+    ToolCalled,
+    VerdictGiven,
+)
+from redrive_projections import RunState
+from redrive_replays.difference import Difference
+
+Cause: TypeAlias = Literal[
+    "code",
+    "prompt",
+    "model",
+    "tool schema",
+    "tool result",
+    "policy",
+    "verifier",
+    "contract",
+    "clock",
+    "order",
+    "environment",
+    "recording short",
+    "left over",
+]
+
+# The parts of a program, by the beginning of their name, and what it is called that one of them changed.
+PARTS: Final[Mapping[str, Cause]] = {
+    "prompt": "prompt",
+    "tool": "tool schema",
+    "policy": "policy",
+    "verifier": "verifier",
+    "contract": "contract",
+    "dialect": "contract",
+}
+# In which events a changed part surfaces, the likeliest first; in any other it is the contract's doing.
+SURFACES: Final[Mapping[type, tuple[Cause, ...]]] = {
+    ModelAsked: ("prompt", "tool schema", "contract"),
+    VerdictGiven: ("policy", "contract", "tool schema"),
+    ApprovalAsked: ("policy", "contract", "tool schema"),
+    ToolCalled: ("tool schema", "policy", "contract"),
+    ObservationVerified: ("verifier", "tool schema", "contract"),
+    ObservationRefused: ("verifier", "tool schema", "contract"),
+    FactCommitted: ("verifier", "contract"),
+    DecisionMade: ("contract",),
+    ReplyRefused: ("contract",),
+}
+# By these rules a call is judged before, or beside, any policy.
+JUDGED_BY: Final[Mapping[str, Cause]] = {
+    SCHEMA: "tool schema",
+    UNKNOWN_TOOL: "tool schema",
+    "grounded": "tool schema",
+    "scope": "contract",
+    "excluded": "contract",
+    "not granted": "contract",
+}
+# Where no part has changed, an input is no longer what the recorded events followed from.
+INPUTS: Final[Mapping[type, Cause]] = {
+    ModelReplied: "model",
+    ModelFailed: "model",
+    ObservationReceived: "tool result",
+    EffectReconciled: "tool result",
+}
+
+
+def changes_of(parts: Collection[str], *, rules: int) -> frozenset[Cause]:
+    """What it is called that these parts of a program have changed, or that it knows other rules than these."""
+    code: list[Cause] = ["code"] if rules != RULES else []
+    if "contract" in parts:  # it says what of the tools a model is told
+        parts = [name for name in parts if name != "tools"]
+    return frozenset([*code, *(cause for name in parts for begins, cause in PARTS.items() if name.startswith(begins))])
+
+
+def cause_of(
+    recorded: Event | None,
+    replayed: Event | None,
+    found: Sequence[Difference],
+    *,
+    after: Record,
+    state: RunState,
+    changed: Collection[Cause],
+) -> Cause:
+    """Why the event that follows from ``after`` is another one, or is none, on one of the sides.
+
+    ``state`` is the recorded one as far as the two agree, ``changed`` what has changed in the program.
+    """
+    if found and all(one.pointer in {"/at", "/cause"} for one in found):
+        return "clock" if found[0].pointer == "/at" else "order"
+    if {one.pointer for one in found} & {"/model"}:
+        return "model"
+    surfacing = [event for event in (recorded, replayed) if event is not None]
+    for cause in _likely(surfacing):
+        if cause in changed:
+            return cause
+    if changed:  # a change in one place may surface in another, such as a limit in the end of a run
+        return next(iter(sorted(changed)))
+    if found and {one.pointer for one in found} == {"/state"}:
+        return "clock"
+    return _of_input(recorded, replayed, after, state)
+
+
+def _likely(events: Sequence[Event]) -> Iterator[Cause]:
+    """The parts that can have made these events other ones, the likeliest first."""
+    for event in events:
+        if isinstance(event, VerdictGiven) and event.rule in JUDGED_BY:
+            yield JUDGED_BY[event.rule]
+    for event in events:
+        yield from SURFACES.get(type(event), ("contract",))
+
+
+def _of_input(recorded: Event | None, replayed: Event | None, after: Record, state: RunState) -> Cause:
+    """With the same program: the input that it follows from is another one, or one that the model was told of."""
+    if isinstance(recorded, ModelAsked) and isinstance(replayed, ModelAsked):
+        return _told(replayed, state) or INPUTS.get(type(after.event), "code")
+    return INPUTS.get(type(after.event), "code")
+
+
+def _told(asked: ModelAsked, state: RunState) -> Cause | None:
+    """Whose words are new in a request: those of a tool before those of the model, which decided something already."""
+    roles = {message.role for message in state.transcript() if message.of in asked.new}
+    return "tool result" if "tool" in roles else "model" if "assistant" in roles else None
+
+
+def chain_of(records: Sequence[Record], position: int) -> tuple[int, ...]:
+    """The positions from an event back to what began it: what it follows from, and what that answers, and so on."""
+    chain, at = list[int](), position
+    while 0 < at <= len(records):
+        chain.append(at)
+        at = records[at - 1].cause
+    return tuple(chain)

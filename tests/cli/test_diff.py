@@ -1,0 +1,49 @@
+"""`diff`: two runs side by side, and why they part."""
+
+from __future__ import annotations
+
+import json
+
+from syrupy.assertion import SnapshotAssertion
+
+import redrive as rd
+from redrive_engine.live.surroundings import StillClock, Surroundings
+from refund_desk import agent, desk
+from refund_desk.shop import Bank
+from tests.cli.conftest import Redrive
+
+
+def another(run_id: str) -> None:
+    """A further run of the desk in the same log."""
+    desk.bank = Bank()
+    log = rd.SqliteLog("redrive.db")
+    agent.run("Refund ord_123", principal="ana", log=log, run_id=run_id, surroundings=Surroundings.fixed(StillClock()))
+    log.close()
+
+
+def test_two_runs_of_the_same_are_the_same(redrive: Redrive, refund: str) -> None:
+    """Only who asked for them differs here, and that is said."""
+    assert redrive("diff", refund, refund) == (0, "refund-1  refund-1  same\n", "")
+
+
+def test_two_runs_are_laid_side_by_side(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
+    """Each place with its cause, and both events."""
+    another("refund-2")
+    assert redrive("diff", refund, "refund-2") == snapshot
+
+
+def test_a_program_reads_it_as_json(redrive: Redrive, refund: str) -> None:
+    """With the pointers of what differs."""
+    another("refund-2")
+    said = redrive("diff", refund, "refund-2", "--json")
+    data = json.loads(said.out)
+    assert (said.code, data["same"], data["runs"]) == (1, False, ["refund-1", "refund-2"])
+    assert data["partings"][0]["cause"] == "environment"
+    assert data["partings"][0]["pointers"] == ["/tenant"]
+
+
+def test_a_run_that_is_not_there(redrive: Redrive, refund: str) -> None:
+    """One line, and exit code 2."""
+    said = redrive("diff", refund, "nobody")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("redrive: run 'nobody'")
