@@ -2,120 +2,153 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Sequence
-from datetime import datetime
-from enum import StrEnum
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
+from redrive.answers import Format, spelled, table
 from redrive.chosen import Choice
+from redrive.files import replacing
 from redrive.options import LOG, JsonOption, LogOption
-from redrive.terminal import columns, counted, say, say_json
-from redrive_events import BadInput, Json, canonical, parse_json
-from redrive_projections import one_line
-from redrive_projections.history import Answer, ask
+from redrive.prompt import Prompt
+from redrive.statements import statements
+from redrive.terminal import say
+from redrive_events import BadInput, EventLog, Json, parse_json
+from redrive_projections.history import Answer, Questions, write_answer
 
-NUMBERS = ("BIGINT", "INT", "DOUBLE", "FLOAT", "DECIMAL", "HUGEINT", "UBIGINT", "UINT", "SMALLINT", "TINYINT", "REAL")
-CELL_CHARS_MAX = 120
-
-
-class Format(StrEnum):
-    """How an answer is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
+_PARAMETER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 
 def sql(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="One statement that reads.")],
+    query: Annotated[str | None, typer.Argument(metavar="[QUERY]", help="One statement that reads.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", metavar="FILE", help="Answer the statements of this file.")
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="How the answer is printed.")] = Format.TABLE,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to, in place of stdout.")
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="NAME=VALUE", help="What $NAME stands for: JSON, or else text."),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", min=0.001, help="How long an answer may take.")
+    ] = None,
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe", help="Let SQL reach files and the network, and do more than read.")
+    ] = False,
     log: LogOption = LOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask about all runs in SQL; the answer knows all that the log held when it was asked.
+    """Ask about all runs in SQL; each answer knows all that the log held when it was asked.
 
-    Tables: runs, steps, events, tool_calls, verdicts, facts, annotations; DESCRIBE says what their columns are.
+    Without a query or a file, statements are read from stdin, at a terminal with a prompt. Tables, views and macros:
+    .tables lists them there, DESCRIBE says what their columns are. SQL can only read, and nothing but these tables.
     """
+    form = Format.JSON if as_json else form
+    parameters = _parameters(param or ())
+    if query is not None and file is not None:
+        raise BadInput("give a query or a file, not both", place="sql")
+    asked = [query] if query is not None else None if file is None else _statements(file)
     with Choice(log) as choice:
-        answer = ask(choice.log, query, path=log)
-    if as_json or form is Format.JSON:
-        say_json(list(_objects(answer)))
-    elif form is Format.CSV:
-        print(_csv(answer), end="")
+        if form is Format.PARQUET or output is not None:
+            _write(choice.log, log, _only(asked), form, output, parameters, timeout=timeout, unsafe=unsafe)
+            return
+        with Questions(choice.log, log, unsafe=unsafe) as questions:
+
+            def answer(statement: str) -> None:
+                given = parameters if query is not None else _spoken_of(statement, parameters)
+                _say(questions.ask(statement, given, timeout_s=timeout), form)
+
+            if asked is None:
+                Prompt(answer).run()
+            else:
+                _check_parameters(asked, parameters)
+                for statement in asked:
+                    answer(statement)
+
+
+def _say(answer: Answer, form: Format) -> None:
+    if form is Format.TABLE:
+        say(*table(answer))
     else:
-        say(*_table(answer))
+        print(spelled(answer, form), end="", flush=True)
 
 
-def _table(answer: Answer) -> Iterator[Text]:
-    numbers = {index for index, kind in enumerate(answer.types) if kind.startswith(NUMBERS)}
-    head = [Text(one_line(name), style="bold") for name in answer.columns]
-    yield from columns([head, *([_cell(value) for value in row] for row in answer.rows)], right=numbers)
-    yield Text(f"({counted(len(answer.rows), 'row')})", style="dim")
+def _write(
+    log: EventLog,
+    path: Path,
+    query: str,
+    form: Format,
+    output: Path | None,
+    parameters: Mapping[str, Json],
+    *,
+    timeout: float | None,
+    unsafe: bool,
+) -> None:
+    if output is None:
+        raise BadInput("Parquet goes into a file: give -o FILE", place="sql")
+    if form is Format.PARQUET and unsafe:
+        raise BadInput("with --unsafe, COPY (QUERY) TO 'FILE' writes Parquet", place="sql")
+    with replacing(output) as file:
+        if form is Format.PARQUET:
+            write_answer(log, query, Path(file.name), path=path, parameters=parameters, timeout_s=timeout)
+            return
+        with Questions(log, path, unsafe=unsafe) as questions:
+            answer = questions.ask(query, parameters, timeout_s=timeout)
+        words = "".join(f"{line.plain}\n" for line in table(answer)) if form is Format.TABLE else spelled(answer, form)
+        file.write(words.encode(errors="backslashreplace"))
 
 
-def _cell(value: object) -> Text:
-    if value is None:
-        return Text("NULL", style="dim")
-    return Text(one_line(_text(value), CELL_CHARS_MAX))
+def _only(asked: Sequence[str] | None) -> str:
+    found = [one for text in asked or () for one in statements(text)]
+    if len(found) != 1:
+        raise BadInput("a file takes the answer to one query: give it, or -f FILE with one statement", place="sql")
+    return found[0]
 
 
-def _csv(answer: Answer) -> str:
-    page = io.StringIO()
-    writer = csv.writer(page, lineterminator="\n")
-    writer.writerow(answer.columns)
-    writer.writerows([["" if value is None else _text(value) for value in row] for row in answer.rows])
-    return page.getvalue()
-
-
-def _text(value: object) -> str:
-    """One cell as text: what is not text itself is written as in JSON."""
-    if isinstance(value, str):
-        return value
-    spelled = canonical(_plain(value)).decode()
-    return spelled.strip('"') if spelled.startswith('"') else spelled
-
-
-def _objects(answer: Answer) -> Iterator[dict[str, Json]]:
-    """Rows as objects; a name that stands twice gets a number, and JSON that came as text is JSON."""
-    names = _unlike(answer.columns)
-    for row in answer.rows:
-        cells = zip(names, answer.types, row, strict=True)
-        yield {name: _parsed(value) if kind == "JSON" else _plain(value) for name, kind, value in cells}
-
-
-def _unlike(names: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    for name in names:
-        unlike, number = name, 0
-        while unlike in found:
-            number += 1
-            unlike = f"{name}_{number}"
-        found.append(unlike)
+def _statements(file: Path) -> list[str]:
+    try:
+        found = list(statements(file.read_text(encoding="utf-8")))
+    except UnicodeDecodeError as error:
+        raise BadInput("not UTF-8", place=str(file)) from error
+    except OSError as error:
+        raise BadInput((error.strerror or "cannot be read").lower(), place=str(file)) from error
+    if not found:
+        raise BadInput("there is no statement in it", place=str(file))
     return found
 
 
-def _parsed(value: object) -> Json:
+def _parameters(given: Sequence[str]) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for one in given:
+        named = _PARAMETER.fullmatch(one)
+        if named is None:
+            raise BadInput(f"{one!r} is not NAME=VALUE, with a name of letters, digits and _", place="--param")
+        if named[1] in found:
+            raise BadInput(f"{named[1]} is given twice", place="--param")
+        found[named[1]] = _value(named[2])
+    return found
+
+
+def _value(words: str) -> Json:
     try:
-        return parse_json(value) if isinstance(value, str) else _plain(value)
+        return parse_json(words)
     except BadInput:
-        return value
+        return words
 
 
-def _plain(value: object) -> Json:
-    """A cell as the codec can spell it; numbers that JSON has no spelling for become text."""
-    if value is None or isinstance(value, bool | int | str | datetime):
-        return value
-    if isinstance(value, float):
-        return value if value - value == 0 else str(value)
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, bytes):
-        return value.hex()
-    return str(value)
+def _spoken_of(statement: str, parameters: Mapping[str, Json]) -> dict[str, Json]:
+    """The parameters of one statement among several."""
+    names = set(re.findall(r"\$(\w+)", statement))
+    return {name: value for name, value in parameters.items() if name in names}
+
+
+def _check_parameters(asked: Sequence[str], parameters: Mapping[str, Json]) -> None:
+    for name in parameters:
+        if not any(name in _spoken_of(statement, parameters) for statement in asked):
+            raise BadInput(f"${name} stands in no statement", place="--param")

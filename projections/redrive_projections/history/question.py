@@ -72,13 +72,17 @@ class Questions:
             BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it, or it is not
                 done in time.
         """
+        import duckdb
+
         for anew in (False, True):
             history = self._opened(anew=anew)
             try:
-                with _interrupted(history.db, timeout_s):
+                with interrupted(history.db, timeout_s):
                     return _answered(history, query, parameters, unsafe=self._reach.everything, trusted=anew)
             except Unfit:
                 continue
+            except duckdb.InterruptException as error:
+                raise too_late(timeout_s) from error
         raise AssertionError("what is made anew is trusted")
 
     def _opened(self, *, anew: bool) -> History:
@@ -138,8 +142,8 @@ def _answered(history: History, query: str, parameters: Parameters, *, unsafe: b
         except duckdb.CatalogException:  # a name that is put together, or a slip: then all names help
             history.define()
             return _found(db, statement, parameters, read_only=not unsafe)
-    except duckdb.InterruptException as error:
-        raise BadInput("it takes longer than it may", place="query") from error
+    except duckdb.InterruptException:
+        raise
     except duckdb.Error as error:
         if not trusted and _damaged(error):
             raise Unfit(str(error)) from error
@@ -164,8 +168,13 @@ def _fetched(db: DuckDBPyConnection) -> Answer:
     return Answer(tuple(name for name, _ in described), tuple(kind for _, kind in described), rows)
 
 
+def too_late(timeout_s: float | None) -> BadInput:
+    """What is said of a question that was interrupted."""
+    return BadInput("it was interrupted" if timeout_s is None else f"not done within {timeout_s:g} s", place="query")
+
+
 @contextmanager
-def _interrupted(db: DuckDBPyConnection, timeout_s: float | None) -> Iterator[None]:
+def interrupted(db: DuckDBPyConnection, timeout_s: float | None) -> Iterator[None]:
     """Whatever the database does is interrupted when the time is over."""
     if timeout_s is None:
         yield
