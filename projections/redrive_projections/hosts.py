@@ -1,4 +1,4 @@
-"""Where something goes: the host of an address on the web, of a mail address, or of what stands for a masked one."""
+"""Where something goes: the host of an address on the web, or of a mail address, which may be a masked one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ _FORMS: Final = tuple(
         _HOST,
         rf"[a-z][a-z0-9+.-]*://{_HOST}(?::[0-9]{{1,5}})?(?:[/?#][!-\[\]-~]*)?",
         rf"[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]+@{_HOST}",
-        rf"⟦[a-z_]+:[0-9a-f]+@{_HOST}⟧",
     )
 )
+# What stands for a masked value looks like a host, and is none: the real one is not known. Behind a mail address stands
+# its domain.
+_MASKED: Final = re.compile(r"masked-[a-z0-9_]+-[0-9a-f]+", re.ASCII)
 _CHARS_MAX: Final = 2_048
 _NAMED: Final = re.compile(rf"(?:\*\.)?{_HOST}", re.ASCII)
 
@@ -30,7 +32,8 @@ def host_of(address: str) -> str | None:
     """The host in an address, in small letters; None where it is no address, or one that could be read otherwise."""
     for form in _FORMS:
         if found := form.fullmatch(address):
-            return found["host"].lower()
+            host = found["host"].lower()
+            return None if _MASKED.fullmatch(host) else host
     return None
 
 

@@ -41,10 +41,10 @@ OURS = ["shop.example", "*.pay.example"]
         pytest.param("ana@evil.example\r\nBcc: bo@shop.example", None, id="a header"),
         pytest.param("Ana <ana@shop.example>", None, id="with a name"),
         pytest.param('"a@evil.example"@shop.example', None, id="in quotes"),
-        pytest.param("⟦email:1a2b3c4d@shop.example⟧", True, id="a masked mail address"),
-        pytest.param("⟦email:1a2b3c4d@evil.example⟧", False, id="another's masked mail address"),
-        pytest.param("⟦card:1a2b3c4d⟧", None, id="something else that is masked"),
-        pytest.param("⟦email:1a2b3c4d@evil.example⟧@shop.example", None, id="one inside another"),
+        pytest.param("masked-email-0123456789abcdef@shop.example", True, id="a masked mail address"),
+        pytest.param("masked-email-0123456789abcdef@evil.example", False, id="another's masked mail address"),
+        pytest.param("masked-card-0123456789abcdef", None, id="something else that is masked"),
+        pytest.param("https://masked-secret-0123456789abcdef/", None, id="a host that is masked"),
         pytest.param("", None, id="nothing"),
         pytest.param("a" * 100_000 + "@shop.example", None, id="longer than any address"),
         pytest.param(["ana@shop.example"], None, id="a list"),
@@ -74,7 +74,7 @@ def test_what_a_list_of_hosts_is(hosts: Json, problem: str | None) -> None:
     assert found is None if problem is None else found is not None and found.startswith(problem)
 
 
-@given(st.text() | st.from_regex(r"[a-z]{1,6}://[!-~⟦⟧]{0,40}", fullmatch=True), st.text(max_size=20))
+@given(st.text() | st.from_regex(r"[a-z]{1,6}://[!-~]{0,40}", fullmatch=True), st.text(max_size=20))
 def test_whatever_is_written_in_front_of_a_host_does_not_make_it_ours(before: str, behind: str) -> None:
     """Only an address at our host is at our host: what stands behind the last host-like part decides nothing."""
     for address in (before, f"{before}evil.example{behind}", f"https://evil.example/{before}"):

@@ -76,14 +76,14 @@ def by_form(program: Program, s: RunState, call: Call) -> tuple[Ruling, Question
         return Ruling("deny", UNKNOWN_TOOL, f"no tool {call.tool!r}", told, (read,)), None
     if declared is not None and call.tool in program.offered and (problem := declared.problems(call.arguments)):
         return Ruling("deny", SCHEMA, reason=problem, text=_told(call, problem)), None
-    question = question_of(program, s, call)
+    question = _question_of(program, s, call)
     ruling = by_contract(program.terms, question)
     if ruling.verdict == "allow" and declared is not None:
         ruling = _grounded(s, declared, call) or ruling
     return ruling, question if ruling.verdict == "allow" else None
 
 
-def question_of(program: Program, s: RunState, call: Call) -> Question:
+def _question_of(program: Program, s: RunState, call: Call) -> Question:
     """The call as a policy is asked about it at this moment of the run."""
     assert s.started is not None
     assert s.now is not None

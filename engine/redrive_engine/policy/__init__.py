@@ -1,9 +1,12 @@
 """Whether a call may be made: the contract's grants, and rules that people write."""
 
 from redrive_engine.policy.cedar import CedarPolicy
+from redrive_engine.policy.checking import Finding, Known, KnownTool, check_cedar, check_rules
 from redrive_engine.policy.functions import FunctionPolicy, PolicyFunction, allow, ask, deny, edit, policy
 from redrive_engine.policy.grants import by_contract, no_such_tool
 from redrive_engine.policy.listed import Given, PolicyList, policy_in, policy_of, recorded_policy
+from redrive_engine.policy.looking import looks_of
+from redrive_engine.policy.looks import ClauseLook, RuleLook
 from redrive_engine.policy.question import (
     APPROVAL,
     COMPENSATION,
@@ -29,20 +32,28 @@ __all__ = [
     "NOT_ALLOWED",
     "NOT_APPROVED",
     "CedarPolicy",
+    "ClauseLook",
+    "Finding",
     "FunctionPolicy",
     "Given",
+    "Known",
+    "KnownTool",
     "Opinionated",
     "Policy",
     "PolicyFunction",
     "PolicyList",
     "Question",
+    "RuleLook",
     "RulesPolicy",
     "Ruling",
     "allow",
     "ask",
     "by_contract",
+    "check_cedar",
+    "check_rules",
     "deny",
     "edit",
+    "looks_of",
     "meant_as_predicate",
     "no_such_tool",
     "policy",

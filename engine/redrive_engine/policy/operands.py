@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from redrive_engine.policy.paths import Getter, getter, spelled
+from redrive_engine.policy.paths import Getter, Path, getter, spelled
 from redrive_engine.policy.question import Question
 from redrive_engine.policy.written import is_reference, path_of
 from redrive_events import Json
@@ -24,8 +24,8 @@ class Operand:
     def compiled(cls, written: Json) -> Operand:
         """An operand as it is written, ``$$`` read as ``$``."""
         constant, resolve = _compiled(written)
-        references = tuple((spelled(path_of(text)), getter(path_of(text))) for text in _references(written))
-        return cls(constant, resolve, references)
+        named = tuple((spelled(path), getter(path)) for path in references(written))
+        return cls(constant, resolve, named)
 
     def of(self, question: Question) -> Json:
         """What it is for this question; `MISSING` if a reference leads nowhere."""
@@ -36,11 +36,12 @@ class Operand:
         return next((path for path, get in self.references if get(question) is MISSING), None)
 
 
-def _references(operand: Json) -> list[str]:
+def references(operand: Json) -> list[Path]:
+    """The paths that the ``$`` references in an operand name."""
     if is_reference(operand):
-        return [operand]
+        return [path_of(operand)]
     inner = operand.values() if isinstance(operand, dict) else operand if isinstance(operand, list) else ()
-    return [reference for one in inner for reference in _references(one)]
+    return [path for one in inner for path in references(one)]
 
 
 def _compiled(operand: Json) -> tuple[Json, Getter | None]:
