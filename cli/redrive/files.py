@@ -1,9 +1,10 @@
-"""Files that are written whole, or not at all."""
+"""Files and folders that are written whole, or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,27 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def making(folder: Path) -> Iterator[Path]:
+    """A new folder that is there once all that belongs in it is written, and for its owner alone.
+
+    What is there is never replaced: a folder in the way must be empty.
+    """
+    part = None
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise FileExistsError(errno.EEXIST, "is there already, and not empty")
+        part = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}."))
+        yield part
+        part.replace(folder)
+        part = None
+    except OSError as error:
+        raise BadInput((error.strerror or "cannot be written").lower(), place=str(folder)) from error
+    finally:
+        if part is not None:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 def _is_log(path: Path) -> bool:

@@ -25,7 +25,8 @@ FORMAT_VERSION: Final = 1
 
 # The file is there already, with the rights it is to have.
 ONE_FILE: Final = "USE_TMP_FILE false"
-NO_DAY: Final = "day=__HIVE_DEFAULT_PARTITION__"
+# Where the day is not known: not NULL, of which some readers cannot tell a type.
+NO_DAY: Final = "unknown"
 
 
 def schema_version() -> str:
@@ -70,7 +71,7 @@ def write_tables(
     """Write all tables into an empty ``folder``: of all runs, or of these; the number of rows of each.
 
     Each table is a folder, with a folder in it for each day on which runs began (``day=2026-01-01``), so that a reader
-    looks only at the days it asks for; what has no such day is in ``day=__HIVE_DEFAULT_PARTITION__``.
+    looks only at the days it asks for; without a day that is known it is ``day=unknown``.
 
     Raises:
         BadInput: it cannot be written.
@@ -89,12 +90,14 @@ def write_tables(
 def _table(db: DuckDBPyConnection, name: str, place: Path, run_ids: Sequence[str] | None) -> int:
     chosen = "" if run_ids is None else "WHERE run_id IN (SELECT unnest($run_ids))"
     parameters = {} if run_ids is None else {"run_ids": list(run_ids)}
-    days = "SELECT run, (started_at AT TIME ZONE 'UTC')::DATE AS day FROM runs"
-    query = f"SELECT * FROM {name} LEFT JOIN ({days}) USING (run) {chosen} ORDER BY day, run"
+    days = "SELECT run, strftime(started_at AT TIME ZONE 'UTC', '%Y-%m-%d') AS began FROM runs"
+    columns = f"{name}.*, coalesce(began, '{NO_DAY}') AS day"
+    query = f"SELECT {columns} FROM {name} LEFT JOIN ({days}) AS days USING (run) {chosen} ORDER BY day, run"
     rows = _copied(db, query, place, "PARTITION_BY (day)", parameters, {TABLE_KEY: name})
     if not rows:  # an empty table has its columns all the same
-        (place / NO_DAY).mkdir(parents=True, exist_ok=True)
-        _copied(db, f"SELECT * FROM {name} LIMIT 0", place / NO_DAY / "data_0.parquet", ONE_FILE, {}, {TABLE_KEY: name})
+        (place / f"day={NO_DAY}").mkdir(parents=True, exist_ok=True)
+        file = place / f"day={NO_DAY}" / "data_0.parquet"
+        _copied(db, f"SELECT * FROM {name} LIMIT 0", file, ONE_FILE, {}, {TABLE_KEY: name})
     return rows
 
 
