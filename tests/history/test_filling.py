@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redrive_events import EventLog, MemoryLog, Record, SqliteLog
-from redrive_projections.history import History, beside, filling, opened, rows, schema
+from redrive_projections.history import History, beside, filling, opened, rows, schema, writing
 from tests import strategies
 from tests.history.story import TURNS, begin_all, put, refund, remark, run_of
 
@@ -55,13 +55,16 @@ SLOW = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max
 
 
 @SLOW
-@given(histories(), st.sampled_from([100_000, 3]), st.sampled_from([4_096, 2]))
-def test_what_has_grown_equals_what_is_made_anew(mixed: list[list[Record]], records_max: int, events_max: int) -> None:
+@given(histories(), st.sampled_from([100_000, 3]), st.sampled_from([4_096, 2]), st.sampled_from([80, 0]))
+def test_what_has_grown_equals_what_is_made_anew(
+    mixed: list[list[Record]], records_max: int, events_max: int, few: int
+) -> None:
     """Whatever happened, whenever somebody looked, and however many records a transaction or a batch of rows takes."""
     log = MemoryLog()
     with pytest.MonkeyPatch.context() as patch, History(log) as history:
         patch.setattr(filling, "RECORDS_MAX", records_max)
         patch.setattr(rows, "EVENTS_MAX", events_max)
+        patch.setattr(writing, "FEW", few)
         for records in mixed:
             if records:
                 log.append(records[0].run_id, records, expected=records[0].position - 1)

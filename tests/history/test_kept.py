@@ -35,7 +35,7 @@ log = SqliteLog(sys.argv[1])
 """
 KILLED = f"""{SMALL}
 where, left = sys.argv[2], int(sys.argv[3])
-module = {{"rendered": filling, "append": filling}}.get(where, segments)
+module = filling if where in {{"rendered", "write"}} else segments
 real = getattr(module, where)
 def killing(*given, **named):
     global left
@@ -437,7 +437,7 @@ def test_who_would_write_too_waits(log: SqliteLog, path: Path, monkeypatch: pyte
         pytest.param("rendered", 1, id="before the first run"),
         pytest.param("rendered", 15, id="in the middle"),
         pytest.param("rendered", 40, id="at the last run"),
-        pytest.param("append", 9, id="inside a transaction"),
+        pytest.param("write", 9, id="inside a transaction"),
         pytest.param("create", 1, id="before there are tables"),
         pytest.param("_finish", 1, id="when all rows are there"),
         pytest.param("_join", 1, id="before segments are joined"),

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redrive_events import NOTES, EventLog, StoredLine
-from redrive_projections.history.arrow import append
 from redrive_projections.history.reading import Lines
 from redrive_projections.history.rows import rendered
 from redrive_projections.history.tables import ROWS, schema
+from redrive_projections.history.writing import write
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -229,4 +229,4 @@ class _Writer:
         rows, self._rows[table] = self._rows[table], []
         self._bytes = 0 if table == "payloads" else self._bytes
         if rows:
-            append(self._db, self._names[table], self._types[table], rows)
+            write(self._db, self._names[table], self._types[table], rows)
