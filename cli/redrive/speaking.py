@@ -35,11 +35,12 @@ def target(choice: Choice, name: str) -> Target:
 
 def spoken(to: Target, position: int, what: str, *, as_json: bool) -> int:
     """Tell what was appended, and whether anybody drives the run; the exit code."""
-    held = to.log.holder(to.run_id) is not None
+    top = to.run_id.partition("/")[0]  # a child run is driven with it
+    held = to.log.holder(top) is not None
     if as_json:
         say_json({"run_id": to.run_id, "position": position, "driven": held})
         return 0
     say(f"{to.run_id}  event {position}: {one_line(what)}")
     if not held:
-        say(f"nobody drives it now: redrive run … --run-id {to.run_id} goes on with it")
+        say(f"nobody drives it now: redrive run … --run-id {top} goes on with it")
     return 0

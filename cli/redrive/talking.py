@@ -6,82 +6,170 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import anyio
 
 from redrive.handing import handed_over
-from redrive_engine import say
-from redrive_events import BadInput, DecisionMade, EventLog, PersonAsked, text_of
-from redrive_projections import RunState, evolve, harmless, one_line
+from redrive.questions import DIGEST_CHARS, approval_told
+from redrive_engine import approve, say
+from redrive_events import ApprovalAsked, BadInput, DecisionMade, EventLog, PersonAsked, ToolCalled, parse_json, text_of
+from redrive_projections import RunState, called_as, evolve, harmless, one_line, open_approvals
 
 LOOK_S = 0.05
 PROMPT = "> "
+HOW = "yes, no, or edit and all arguments as JSON"
+
+
+@dataclass
+class _Watched:
+    """A run as its log has it, and the last words of its model."""
+
+    run_id: str
+    state: RunState = field(default_factory=RunState)
+    said: str = ""
+
+    def look(self, log: EventLog) -> None:
+        """Read on."""
+        for record in log.read(self.run_id, after=self.state.position):
+            evolve(self.state, record)
+            if isinstance(record.event, DecisionMade):
+                self.said = record.event.answer or text_of(self.state.messages[-1].content)
+
+    def children(self) -> Iterator[str]:
+        """The child runs under way, which are driven with it."""
+        for request in self.state.requests.values():
+            if isinstance(request, ToolCalled) and request.effect == "run":
+                yield f"{self.run_id}/{request.call}"
+
+
+@dataclass(frozen=True)
+class _Waits:
+    """A person who is waited for: in which run, since which event, for what."""
+
+    of: _Watched
+    position: int
+    asked: PersonAsked | ApprovalAsked
 
 
 class Talk:
-    """What a person sees and says of one run, beside the worker that drives it.
+    """What a person sees and says of one run and its children, beside the worker that drives them.
 
     It knows what the log says and nothing else, so words from another process are seen here too. With ``reads`` each
-    line of stdin is what the awaited person says, and its end is the last word.
+    line of stdin is what the awaited person says, and its end is the last word; a call is then allowed or denied there.
     """
 
     def __init__(self, log: EventLog, path: Path, run_id: str, *, reads: bool) -> None:
-        self._log, self._path, self._run_id = log, path, run_id
+        self._log, self._path = log, path
         self._stdin = _Lines(sys.stdin.fileno()) if reads else None
-        self._state, self._said, self._told = RunState(), "", 0
+        self._root = _Watched(run_id)
+        self._watched = {run_id: self._root}
+        self._told: set[tuple[str, int]] = set()
 
     async def go_on(self) -> None:
         """Look at the log from time to time, until the run has ended or nobody drives it any more."""
-        while self._state.end is None:
+        while self._root.state.end is None:
             await anyio.sleep(LOOK_S)
             self._look()
-            for position, asked in self._awaited():
-                if position != self._told:
-                    self._told = position
-                    self._tell(asked)
+            waits = list(self._waits())
+            for one in waits if self._stdin is None else waits[:1]:
+                if (one.of.run_id, one.position) not in self._told:
+                    self._told.add((one.of.run_id, one.position))
+                    self._tell(one)
                 if self._stdin is not None:
-                    await self._answer(self._stdin, asked)
+                    await self._answer(self._stdin, one)
 
     def _look(self) -> None:
         if not self._path.exists():  # nothing is begun yet, and to look must not make a log
             return
-        for record in self._log.read(self._run_id, after=self._state.position):
-            evolve(self._state, record)
-            if isinstance(record.event, DecisionMade):
-                self._said = record.event.answer or text_of(self._state.messages[-1].content)
+        for one in list(self._watched.values()):
+            one.look(self._log)
+            for child in one.children():
+                self._watched.setdefault(child, _Watched(child))
 
-    def _awaited(self) -> Iterator[tuple[int, PersonAsked]]:
-        if self._state.started is not None and not self._state.unheard:
-            for position, request in list(self._state.requests.items()):
-                if isinstance(request, PersonAsked):
-                    yield position, request
+    def _waits(self) -> Iterator[_Waits]:
+        for one in self._watched.values():
+            if one.state.started is not None and not one.state.unheard:
+                for position, request in list(one.state.requests.items()):
+                    if isinstance(request, PersonAsked | ApprovalAsked):
+                        yield _Waits(one, position, request)
 
-    def _tell(self, asked: PersonAsked) -> None:
+    def _tell(self, one: _Waits) -> None:
+        run_id, asked = one.of.run_id, one.asked
+        if isinstance(asked, ApprovalAsked):
+            self._tell_approval(one, asked)
+            return
         if asked.handover is not None and self._stdin is not None:
-            handed = handed_over(self._run_id, list(self._log.read(self._run_id)))
+            handed = handed_over(run_id, list(self._log.read(run_id)))
             words = "\n".join(map(str, handed.told()))
         else:
-            words = one_line(asked.reason or self._said)
+            words = one_line(asked.reason or one.of.said)
         if self._stdin is not None:
             _show(f"{words}\n{PROMPT}")
         else:
-            how = f'redrive say {self._run_id} "…" answers'
-            _show(f"redrive: run {self._run_id} waits for the {asked.actor}: {words} ({how})\n")
+            how = f'redrive say {run_id} "…" answers'
+            _show(f"redrive: run {run_id} waits for the {asked.actor}: {words} ({how})\n")
 
-    async def _answer(self, stdin: _Lines, asked: PersonAsked) -> None:
+    def _tell_approval(self, one: _Waits, asked: ApprovalAsked) -> None:
+        run_id = one.of.run_id
+        if self._stdin is not None and not self._stdin.ended:
+            for shown in open_approvals(self._log, run_id):
+                if shown.position == one.position:
+                    words = "\n".join(map(str, approval_told(shown, datetime.now(UTC))))
+                    _show(f"{words}\n{HOW} {PROMPT}")
+            return
+        call = one.of.state.calls.get(asked.call)
+        what = called_as(call.tool, call.arguments) if call else ""
+        how = f"{run_id} {asked.call} --digest {asked.digest[:DIGEST_CHARS]}"
+        _show(f"redrive: run {run_id} waits for an approval of call {asked.call}: {what} (redrive approve {how})\n")
+
+    async def _answer(self, stdin: _Lines, one: _Waits) -> None:
+        if isinstance(one.asked, ApprovalAsked) and stdin.ended:  # whoever is not here can still answer from elsewhere
+            return
         with anyio.move_on_after(LOOK_S):  # somebody else may answer meanwhile
             words = await stdin.next()
-            with suppress(BadInput):  # the run has ended meanwhile
-                say(
-                    self._log,
-                    self._run_id,
-                    words or "",
-                    at=datetime.now(UTC),
-                    last=words is None,
-                    actor=asked.actor,
-                )
+            if isinstance(one.asked, ApprovalAsked):
+                self._approve(one, one.asked, words)
+            else:
+                self._say(one, one.asked, words)
+
+    def _say(self, one: _Waits, asked: PersonAsked, words: str | None) -> None:
+        with suppress(BadInput):  # the run has ended meanwhile
+            say(self._log, one.of.run_id, words or "", at=datetime.now(UTC), last=words is None, actor=asked.actor)
+
+    def _approve(self, one: _Waits, asked: ApprovalAsked, words: str | None) -> None:
+        """A line is an answer to what was shown, or the question stays; behind the last line it is told elsewhere."""
+        if words is None:
+            self._tell_approval(one, asked)
+            return
+        word, _, rest = words.partition(" ")
+        try:
+            answer = _ANSWERS.get(word.lower())
+            if answer is None:
+                raise BadInput(HOW)
+            approve(
+                self._log,
+                one.of.run_id,
+                asked.call,
+                by="user",
+                at=datetime.now(UTC),
+                answer=answer,
+                arguments=parse_json(rest) if answer == "edit" else None,
+                reason="" if answer == "edit" else rest.strip(),
+                digest=asked.digest,
+            )
+        except BadInput as error:
+            _show(f"{error}\n{PROMPT}")
+
+
+_ANSWERS: dict[str, Literal["grant", "refuse", "edit"]] = {
+    **dict.fromkeys(("y", "yes"), "grant"),
+    **dict.fromkeys(("n", "no"), "refuse"),
+    "edit": "edit",
+}
 
 
 class _Lines:
@@ -89,6 +177,11 @@ class _Lines:
 
     def __init__(self, file: int) -> None:
         self._file, self._read, self._ended = file, b"", False
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is to come."""
+        return self._ended and not self._read
 
     async def next(self) -> str | None:
         """The next line that says something; None at the end."""

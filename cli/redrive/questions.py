@@ -1,0 +1,53 @@
+"""What a person is asked to allow, for people and for programs: all of it, since they answer for all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import msgspec
+from rich.text import Text
+
+from redrive.terminal import Cell, columns
+from redrive_events import Json, canonical
+from redrive_projections import Approval, one_line
+
+VALUE_CHARS_MAX = 10_000
+DIGEST_CHARS = 12
+
+
+def approval_data(one: Approval, at: datetime) -> dict[str, Json]:
+    """As plain data."""
+    data: dict[str, Json] = msgspec.to_builtins(one)
+    del data["answer"], data["by"]
+    return data | {"expired": one.is_over(at)}
+
+
+def approval_told(one: Approval, at: datetime) -> Iterator[Cell]:
+    """In lines: the call, each of its arguments, and what else hangs on the answer."""
+    yield Text.assemble((f"{one.run_id}  call {one.call}  {one_line(one.tool)}", "bold"), f"  ({one.effect})")
+    rows = [*_arguments(one.arguments), ("on", _json(one.object)), ("to", _json(one.destination))]
+    rows += [
+        ("why", one_line(one.reason, VALUE_CHARS_MAX)),
+        ("asked", f"{one.asked_at:%Y-%m-%d %H:%M:%S} UTC"),
+        ("until", _until(one, at)),
+        ("digest", one.digest[:DIGEST_CHARS]),
+    ]
+    for line in columns((Text(name, style="dim"), value) for name, value in rows if value):
+        yield Text.assemble("  ", line)
+
+
+def _arguments(arguments: Json) -> list[tuple[str, str]]:
+    if not isinstance(arguments, dict):
+        return [("with", _json(arguments))]
+    return [(f"with {one_line(name)}", _json(value)) for name, value in arguments.items()]
+
+
+def _until(one: Approval, at: datetime) -> str:
+    if one.expires is None:
+        return ""
+    return f"{one.expires:%Y-%m-%d %H:%M:%S} UTC{', which is over' if one.is_over(at) else ''}"
+
+
+def _json(value: Json) -> str:
+    return "" if value is None else one_line(canonical(value).decode(), VALUE_CHARS_MAX)
