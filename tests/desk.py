@@ -12,7 +12,7 @@ from redrive_engine.agent import Agent, Run
 from redrive_engine.contract import ANY, Contract
 from redrive_engine.live import Patience
 from redrive_engine.models import ModelRequest, reply, use
-from redrive_engine.tools import Call, Landed, NotLanded, tool
+from redrive_engine.tools import Call, Landed, NotLanded, ToolError, tool
 from redrive_engine.verifiers import Facts, Refused, verifier
 from redrive_events import EventLog, ModelReplied, Record
 
@@ -35,13 +35,14 @@ async def at_once(tool: str, call: Call) -> None:
 class Desk:
     """``before`` and ``after`` are what a tool does around its work; ``paid`` is what the bank knows, by key.
 
-    ``limit`` is how long a tool may take.
+    The bank refuses whoever comes with a smaller ``epoch`` than it has seen. ``limit`` is how long a tool may take.
     """
 
     def __init__(self, script: Sequence[ModelReplied] = SCRIPT, *, limit: str | None = None, **terms: Any) -> None:
         self.script, self.limit = script, limit
         self.started: list[str] = []
         self.paid: dict[str, int] = {}
+        self.epoch = 0
         self.requests: list[ModelRequest] = []
         self.before: Meanwhile = at_once
         self.after: Meanwhile = at_once
@@ -73,17 +74,20 @@ class Desk:
             await self.after("look", call)
             return f"{item}: 5"
 
-        @tool(effect="write", timeout=self.limit)
+        @tool(effect="write", timeout=self.limit, fenced=True)
         async def pay(cents: int, *, call: Call) -> dict[str, int]:
             """Pay."""
             self.started.append(f"pay {call.attempt}")
             await self.before("pay", call)
+            if call.epoch < self.epoch:
+                raise ToolError("This worker is not the one who acts.")
             self.paid[call.key] = self.paid.get(call.key, 0) + cents
             await self.after("pay", call)
             return {"cents": cents}
 
         @pay.reconcile
         def was_paid(call: Call) -> Landed[dict[str, int]] | NotLanded:
+            self.epoch = max(self.epoch, call.epoch)
             return Landed({"cents": self.paid[call.key]}) if call.key in self.paid else NotLanded()
 
         @verifier(pay, commits=["paid"])

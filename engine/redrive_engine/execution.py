@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-import contextvars
-import inspect
+import errno
 import math
-import threading
+import socket
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Literal, cast
+from typing import Final, Literal, TypeAlias
 
-import anyio
-from anyio import from_thread, lowlevel
+from anyio import get_cancelled_exc_class, to_thread
 
+from redrive_engine.attempts import Came, attempt
 from redrive_engine.envelope import Observed, Trust, is_json
-from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError
+from redrive_engine.masking import OPEN, Door, masked_text
+from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError, ToolUnavailable
 from redrive_events import BadInput, Json, canonical, mended, parse_json
 
 # How far back a cut looks for the beginning of what is read as one character.
 CLUSTER_CHARS_MAX = 32
+
+# What is not there at the moment, and how many errors may stand in front of it.
+PASSING: Final = (ConnectionError, TimeoutError, socket.gaierror)
+PASSING_ERRNOS: Final = frozenset(
+    {errno.EAGAIN, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT}
+)
+CAUSES_MAX: Final = 10
+
+ErrorKind: TypeAlias = Literal["", "refused", "unavailable", "failed", "limits"]
 
 _JOINER = "\u200d"
 _MARKS = {"Mn", "Mc", "Me"}
@@ -37,7 +46,7 @@ class Outcome:
     size_bytes: int = 0
     cut: int = 0
     source: str = ""
-    error: Literal["", "limits"] = ""
+    error: ErrorKind = ""
     tenant: str = ""
     trust: Trust = "untrusted"
     schema_version: str = ""
@@ -45,98 +54,100 @@ class Outcome:
     redirects: int = 0
 
 
-async def execute(tool: Tool, call: Call, running: set[object] | None = None) -> Outcome:
+def dropped(outcome: Outcome) -> None:
+    """What comes too late says nothing to anybody."""
+
+
+async def execute(
+    tool: Tool,
+    call: Call,
+    running: set[object] | None = None,
+    late: Callable[[Outcome], None] = dropped,
+    door: Door = OPEN,
+) -> Outcome:
     """Run the function on typed arguments, once; ``running`` is not empty as long as anything of it runs.
 
-    A tool that raises anything but `ToolError` has failed if it only reads; if it writes, nobody knows whether it
-    acted. A library's own text never gets in. Limits of time are the caller's: it cancels, and a function that is not
-    async then goes on alone, its result dropped.
+    A call that undoes another is handed to the function that undoes. A tool that raises anything but `ToolError` has
+    failed if it only reads; if it writes, nobody knows whether it acted. A library's own text never gets in. Limits of
+    time are the caller's: it cancels, and a function that is not async then goes on alone; what comes of it is
+    ``late``, told in whatever thread. All that is told has come through the ``door``, before anything of it is cut.
     """
-    declared = tool.declaration
     try:
-        by_position, by_name = tool.arguments.bound(call.arguments)
+        work = _work(tool, call)
     except BadInput as error:
-        return _outcome(tool, "error", f"{declared.name}: {error.problem}")
+        return replace(_outcome(tool, "error", f"{tool.declaration.name}: {error.problem}", door), error="refused")
+    came = await attempt(work, set() if running is None else running, lambda came: late(_outcome_of(tool, came, door)))
+    if not door.is_masking:
+        return _outcome_of(tool, came, door)
+    try:  # in a thread, since much is not masked at once, and a lease must be renewed meanwhile
+        return await to_thread.run_sync(_outcome_of, tool, came, door, abandon_on_cancel=True)
+    except get_cancelled_exc_class():
+        late(_outcome_of(tool, came, door))
+        raise
+
+
+def _work(tool: Tool, call: Call) -> partial[object]:
+    if call.compensates:
+        if tool.compensator is None:  # the agent that takes the run up may know no way back
+            raise BadInput("nothing undoes it any more")
+        return partial(tool.compensator, call)
+    by_position, by_name = tool.arguments.bound(call.arguments)
     if tool.arguments.wants_call:
         by_name["call"] = call
-    value, raised = await _attempt(partial(tool.run, *by_position, **by_name), set() if running is None else running)
+    return partial(tool.run, *by_position, **by_name)
+
+
+def _outcome_of(tool: Tool, came: Came, door: Door) -> Outcome:
+    name, raised = tool.declaration.name, came.raised
     if raised is None:
         try:
-            return _returned(tool, value)
+            return _returned(tool, came.value, door)
         except Exception as error:  # noqa: BLE001 - a result that has no spelling is no result
             raised = error
     if isinstance(raised, ToolError):
-        return _outcome(tool, "error", str(raised) or f"{declared.name} failed")
-    if declared.effect == "read":
-        return _outcome(tool, "error", f"{declared.name} failed: {type(raised).__name__}")
-    return _outcome(tool, "unknown", f"{declared.name}: not known whether it was done: {type(raised).__name__}")
+        kind: ErrorKind = "unavailable" if isinstance(raised, ToolUnavailable) else "refused"
+        return replace(_outcome(tool, "error", str(raised) or f"{name} failed", door), error=kind)
+    if tool.declaration.effect == "read":
+        kind = "unavailable" if is_passing(raised) else "failed"
+        return replace(_outcome(tool, "error", f"{name} failed: {type(raised).__name__}", door), error=kind)
+    return _outcome(tool, "unknown", f"{name}: not known whether it was done: {type(raised).__name__}", door)
 
 
-async def ask_reconcile(tool: Tool, call: Call) -> tuple[Literal["landed", "not_landed", "unknown"], Outcome | None]:
+def is_passing(error: BaseException | None) -> bool:
+    """Whether a failure may pass by itself: what it came of, however often wrapped, is a connection or a time-out."""
+    for _ in range(CAUSES_MAX):
+        if error is None:
+            return False
+        if isinstance(error, PASSING) or (isinstance(error, OSError) and error.errno in PASSING_ERRNOS):
+            return True
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return False
+
+
+async def ask_reconcile(
+    tool: Tool, call: Call, door: Door = OPEN
+) -> tuple[Literal["landed", "not_landed", "unknown"], Outcome | None]:
     """What the authority says became of ``call``; if it landed, with what would have been observed."""
     if tool.reconciler is None:
         return "unknown", None
-    found, _ = await _attempt(partial(tool.reconciler, call), set())
+    found = (await attempt(partial(tool.reconciler, call), set())).value
     if isinstance(found, NotLanded):
         return "not_landed", None
     if isinstance(found, Landed):
         try:
-            return "landed", _returned(tool, found.value)
+            return "landed", _returned(tool, found.value, door)
         except Exception:  # noqa: BLE001 - an answer that has no spelling says nothing
             return "unknown", None
     return "unknown", None
 
 
-async def _attempt(work: partial[object], running: set[object]) -> tuple[object, BaseException | None]:
-    """What ``work`` returned, or what it raised."""
-    task = object()
-    running.add(task)
-    try:
-        if inspect.iscoroutinefunction(work.func):
-            return await cast("Awaitable[object]", work()), None
-        value, raised = await _in_thread(work, running)
-        if raised is None and inspect.isawaitable(value):
-            return await value, None
-    except anyio.get_cancelled_exc_class() as error:
-        await lowlevel.checkpoint_if_cancelled()  # raises if it was cancelled; else the tool's own work was
-        return None, error
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool may raise anything
-        return None, error
-    finally:
-        running.discard(task)
-    return value, raised
-
-
-async def _in_thread(work: Callable[[], object], running: set[object]) -> tuple[object, BaseException | None]:
-    """Run ``work`` in a daemon thread of its own: nobody waits for one that was abandoned, not even at exit."""
-    token, over = lowlevel.current_token(), anyio.Event()
-    running.add(over)
-    came: list[tuple[object, BaseException | None]] = []
-
-    def run() -> None:
-        try:
-            came.append((work(), None))
-        except BaseException as error:  # noqa: BLE001 - nor may it end the worker, with SystemExit for one
-            came.append((None, error))
-        running.discard(over)
-        try:
-            from_thread.run_sync(over.set, token=token)
-        except RuntimeError:  # the loop has ended, so nobody waits
-            return
-
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(run,), name="redrive tool", daemon=True).start()
-    await over.wait()
-    return came[0]
-
-
-def _returned(tool: Tool, value: object) -> Outcome:
+def _returned(tool: Tool, value: object, door: Door) -> Outcome:
     """A result in its envelope, cut to size; one that may not come in leaves its place to the reason why."""
     declared, bounds = tool.declaration, tool.declaration.bounds
     seen: Observed[object] = value if isinstance(value, Observed) else Observed(value)
     is_text = isinstance(seen.value, str)
     media_type = seen.media_type or ("text/plain" if is_text else "application/json")
-    source = seen.source or declared.source
+    source = door.text(seen.source) or declared.source
     as_text = is_text and not is_json(media_type)
     plain = _plain(tool, seen.value)
     try:
@@ -146,10 +157,13 @@ def _returned(tool: Tool, value: object) -> Outcome:
         problem = f"the result is said to be {media_type} and cannot be read as such"
     if problem:  # what writes has acted all the same
         status: Literal["ok", "error"] = "error" if declared.effect == "read" else "ok"
-        outcome = _outcome(tool, status, f"{declared.name}: {problem}")
+        outcome = _outcome(tool, status, f"{declared.name}: {problem}", door)
         return replace(outcome, error="limits", source=source, redirects=seen.redirects)
-    whole = plain if as_text else canonical(plain).decode()
-    outcome = _outcome(tool, "ok", whole if as_text else canonical(bounds.rows(plain)).decode(), whole=whole)
+    if as_text:
+        outcome = _cut(tool, "ok", masked_text(door, plain))
+    else:
+        plain = door.json(plain)
+        outcome = _cut(tool, "ok", canonical(bounds.rows(plain)).decode(), whole=canonical(plain).decode())
     return replace(
         outcome,
         media_type=media_type,
@@ -179,8 +193,11 @@ def _finite(value: object) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def _outcome(tool: Tool, status: Literal["ok", "error", "unknown"], text: str, *, whole: str = "") -> Outcome:
-    text = mended(text)
+def _outcome(tool: Tool, status: Literal["ok", "error", "unknown"], text: str, door: Door) -> Outcome:
+    return _cut(tool, status, door.text(mended(text)))
+
+
+def _cut(tool: Tool, status: Literal["ok", "error", "unknown"], text: str, *, whole: str = "") -> Outcome:
     size = len((whole or text).encode())
     kept = cut_text(text, tool.declaration.output_max_bytes)
     return Outcome(

@@ -208,48 +208,58 @@ def tool(
     of the ``media_types`` (all, if there are none), or came over more redirects, is not let in. Data is refused that
     its source says is older than ``fresh_within``. ``trust`` and ``schema_version`` are recorded with it.
 
-    That a write did not happen is believed once its attempt can no longer land: in this process when its function has
-    returned, else ``settles_within`` after the request, or at once where the authority is ``fenced``: it refuses an
-    epoch smaller than the greatest it was shown, and ``reconcile`` shows it ``call.epoch``.
+    That a write did not happen is believed once its attempt can no longer land: here when its function has returned,
+    else ``settles_within`` after its request, or at once where the authority is ``fenced``: of one key it refuses any
+    epoch smaller than the greatest it was shown, by ``reconcile`` as well.
 
     Raises:
         TypeError: the function has parameters that a model could not fill.
-        ValueError: ``effect`` or ``trust`` is none, or ``timeout``, ``output_max`` or another limit cannot be read.
+        ValueError: ``effect`` or ``trust`` is none, or a length of time, a size or another limit cannot be read.
     """
+    _check_words(effect, trust)
+    declared = Declaration(
+        name=name or "",
+        description="",
+        schema={},
+        effect=effect,
+        source=source,
+        object=object,
+        destination=destination,
+        timeout_ms=None if timeout is None else milliseconds(timeout),
+        output_max_bytes=_size_bytes(output_max),
+        bounds=Bounds(tuple(media_types), depth_max, rows_max, redirects_max),
+        fresh_ms=None if fresh_within is None else milliseconds(fresh_within),
+        trust=trust,
+        schema_version=schema_version,
+        settles_ms=None if settles_within is None else milliseconds(settles_within),
+        fenced=fenced,
+    )
+    return functools.partial(_declared, declared)
+
+
+def _declared(declared: Declaration, function: Function) -> Tool:
+    """The tool that a function makes with what was said of it."""
+    name = declared.name or function.__name__
+    arguments = Arguments(function, name)
+    for what, argument in (("object", declared.object), ("destination", declared.destination)):
+        if argument and argument not in arguments.names:
+            raise TypeError(f"tool {name}: {what} {argument!r} is none of its arguments")
+    declaration = replace(
+        declared,
+        name=name,
+        description=inspect.cleandoc(function.__doc__ or ""),
+        schema=arguments.schema,
+        grounded=arguments.grounded,
+        problems=arguments.problems,
+    )
+    return Tool(function, declaration, arguments)
+
+
+def _check_words(effect: str, trust: str) -> None:
     if trust not in get_args(Trust):
         raise ValueError(f"what a tool returns is untrusted or trusted, not {trust!r}")
-    bounds = Bounds(tuple(media_types), depth_max, rows_max, redirects_max)
     if effect not in get_args(Effect):
         raise ValueError(f"the effect of a tool is read or write, not {effect!r}")
-
-    def declared(function: Function) -> Tool:
-        known = name or function.__name__
-        arguments = Arguments(function, known)
-        for what, argument in (("object", object), ("destination", destination)):
-            if argument and argument not in arguments.names:
-                raise TypeError(f"tool {known}: {what} {argument!r} is none of its arguments")
-        declaration = Declaration(
-            name=known,
-            description=inspect.cleandoc(function.__doc__ or ""),
-            schema=arguments.schema,
-            effect=effect,
-            source=source,
-            object=object,
-            destination=destination,
-            timeout_ms=None if timeout is None else milliseconds(timeout),
-            output_max_bytes=_size_bytes(output_max),
-            settles_ms=None if settles_within is None else milliseconds(settles_within),
-            fenced=fenced,
-            bounds=bounds,
-            fresh_ms=None if fresh_within is None else milliseconds(fresh_within),
-            trust=trust,
-            schema_version=schema_version,
-            grounded=arguments.grounded,
-            problems=arguments.problems,
-        )
-        return Tool(function, declaration, arguments)
-
-    return declared
 
 
 def _size_bytes(size: str | int) -> int:

@@ -48,7 +48,7 @@ def tools_of(world: World) -> list[rd.Tool]:
         """Where an order's parcel is: its waybill, then each scan."""
         return world.get_logistics(order_id)
 
-    @rd.tool(effect="write", source="message service", object="text", destination="phone")
+    @rd.tool(effect="write", source="message service", object="text", destination="phone", settles_within="500ms")
     def send_sms(phone: rd.Grounded[str], text: str, *, call: rd.Call) -> Sms:
         """Send a text message to a phone."""
         return world.send_sms(phone, text, call.key)

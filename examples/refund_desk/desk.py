@@ -12,7 +12,7 @@ async def find_order(order_id: str, *, call: rd.Call) -> Order:
     return await orders.get(order_id, tenant=call.tenant)
 
 
-@rd.tool(effect="write", source="bank", object="order_id", destination="iban")
+@rd.tool(effect="write", source="bank", object="order_id", destination="iban", fenced=True)
 def refund(order_id: str, iban: str, cents: int, *, call: rd.Call) -> Receipt:
     """Pay money back for an order."""
     return bank.pay(order_id, iban, cents, key=call.key, fence=call.epoch)
@@ -21,7 +21,7 @@ def refund(order_id: str, iban: str, cents: int, *, call: rd.Call) -> Receipt:
 @refund.reconcile  # asked before any retry; if it raises: unknown
 def was_paid(call: rd.Call) -> rd.Landed[Receipt] | rd.NotLanded:
     """Whether the bank knows the payment."""
-    return rd.Landed(found) if (found := bank.find(call.key)) else rd.NotLanded()
+    return rd.Landed(found) if (found := bank.find(call.key, fence=call.epoch)) else rd.NotLanded()
 
 
 @rd.verifier(find_order, commits=["iban"])

@@ -4,10 +4,11 @@ from redrive_projections.approvals import Approval, approvals, open_approvals
 from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import GOAL, claims, missing, partly_worded, slots, spoken_of, status, worded
 from redrive_projections.digests import Parting, partings
+from redrive_projections.effects import LATE_OUTCOME, Effect, effects
 from redrive_projections.folding import evolve, fold, state_at
 from redrive_projections.handover import handover
 from redrive_projections.moments import spelled_moment
-from redrive_projections.people import OF_PEOPLE, expired
+from redrive_projections.people import OF_PEOPLE, doubts_of, expired
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
 from redrive_projections.requests import Asked, offered, rebuilt, requests
 from redrive_projections.state import Call, Fact, RunState, answered_by
@@ -18,6 +19,7 @@ from redrive_projections.watch import Turn, Watch
 
 __all__ = [
     "GOAL",
+    "LATE_OUTCOME",
     "MISSING",
     "OF_PEOPLE",
     "OPERATORS",
@@ -25,6 +27,7 @@ __all__ = [
     "Approval",
     "Asked",
     "Call",
+    "Effect",
     "Fact",
     "Message",
     "Moment",
@@ -37,6 +40,8 @@ __all__ = [
     "called_as",
     "claims",
     "compare",
+    "doubts_of",
+    "effects",
     "evolve",
     "exhausted",
     "expired",

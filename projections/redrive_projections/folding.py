@@ -247,6 +247,7 @@ def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
     call = state.calls.setdefault(event.call, Call(event.call, event.tool, event.arguments))
     call.arguments, call.effect, call.key = event.arguments, event.effect, event.key
     call.attempt, call.response, call.outcome = event.attempt, None, ""
+    call.epoch, call.asked = state.epoch, state.now
     if event.compensates is not None:
         call.compensates, state.calls_made = event.compensates, max(state.calls_made, event.call)
         if state.effects.pop(event.compensates, None) is not None:

@@ -43,23 +43,24 @@ def approval(state: RunState, event: ApprovalGiven, position: int) -> None:
     """It counts as the answer to what was shown, in time, and once; else it is no more than a record."""
     for place, request in list(state.requests.items()):
         asked = type(request) is ApprovalAsked and (request.call, request.digest) == (event.call, event.digest)
-        if asked and not expired(request, state.now):
+        if asked and event.call in state.calls and not expired(request, state.now):
             del state.requests[place]
             state.unheard.append(event)
 
 
-def doubts_of(state: RunState, event: OutcomeStated) -> list[int]:
+def doubts_of(state: RunState, event: OutcomeStated, at: datetime | None) -> list[int]:
     """Where a person was asked what became of this effect, and is still waited for; else the word counts nothing."""
     return [
         place
         for place, request in state.requests.items()
-        if type(request) is PersonAsked and request.effect == event.call and not expired(request, state.now)
+        if type(request) is PersonAsked and request.effect == event.call and not expired(request, at)
+        if event.call in state.calls  # in a recording with holes it may not be
     ]
 
 
 def stated(state: RunState, event: OutcomeStated, position: int) -> None:
     """What became of an effect in doubt, if a person was asked for that, takes the place of an authority's word."""
-    for place in doubts_of(state, event):
+    for place in doubts_of(state, event, state.now):
         del state.requests[place]
         state.unheard.append(event)
         settled(state, event, position)

@@ -51,7 +51,8 @@ class Call(msgspec.Struct, gc=False):
     """A proposed call, as far as it has come; ``id`` is the provider's label, ``observed`` the answer's position.
 
     ``outcome`` is in one word what became of it: ok, error, timeout, denied, refused …; empty while it is open.
-    ``proposed`` are the arguments as the model gave them, ``compensates`` the call that this one undoes.
+    ``proposed`` are the arguments as the model gave them, ``compensates`` the call that this one undoes. Its latest
+    attempt was ``asked`` for then, by the worker of ``epoch``.
     """
 
     number: int
@@ -65,6 +66,8 @@ class Call(msgspec.Struct, gc=False):
     digest: str = ""
     order: int = 0
     attempt: int = 0
+    epoch: int = 0
+    asked: datetime | None = None
     observed: int = 0
     outcome: str = ""
     compensates: int | None = None

@@ -141,7 +141,7 @@ def _observed(state: RunState, event: ObservationReceived, position: int) -> Non
 
 
 def _stated(state: RunState, event: OutcomeStated, position: int) -> None:
-    if doubts_of(state, event):
+    if doubts_of(state, event, state.now):
         _reconciled(state, event, position)
 
 

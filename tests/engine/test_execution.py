@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import errno
+import socket
 import subprocess
 import sys
 import textwrap
@@ -21,7 +23,7 @@ from pydantic import BaseModel
 
 from redrive_engine.envelope import Observed
 from redrive_engine.execution import Outcome, ask_reconcile, cut_text, execute
-from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError, tool
+from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError, ToolUnavailable, tool
 from redrive_events import Json
 
 CALL = Call(number=1, tool="", arguments={})
@@ -66,6 +68,11 @@ def made(function: Callable[..., Any], **settings: Any) -> Tool:
 def text(content: str, status: Literal["ok", "error", "unknown"] = "ok", **rest: Any) -> Outcome:
     """An outcome in plain text."""
     return Outcome(status, content, size_bytes=len(content.encode()), source="here", **rest)
+
+
+def refused(content: str) -> Outcome:
+    """What a tool says that did nothing."""
+    return text(content, "error", error="refused")
 
 
 def data(content: str) -> Outcome:
@@ -128,9 +135,17 @@ def observed() -> Observed[Receipt] | str:
         pytest.param(
             lambda: Item.model_construct(name="\ud800", cents=1), data('{"cents":1,"name":"\ufffd"}'), id="in a model"
         ),
-        pytest.param(lambda: {"a": [float("nan")]}, text("t failed: BadInput", "error"), id="NaN is no result"),
-        pytest.param(lambda: Anything(it={float("inf")}), text("t failed: BadInput", "error"), id="nor is infinity"),
-        pytest.param(object, text("t failed: PydanticSerializationError", "error"), id="an object is no result"),
+        pytest.param(
+            lambda: {"a": [float("nan")]}, text("t failed: BadInput", "error", error="failed"), id="NaN is no result"
+        ),
+        pytest.param(
+            lambda: Anything(it={float("inf")}),
+            text("t failed: BadInput", "error", error="failed"),
+            id="nor is infinity",
+        ),
+        pytest.param(
+            object, text("t failed: PydanticSerializationError", "error", error="failed"), id="an object is no result"
+        ),
     ],
 )
 def test_a_result_has_one_spelling(function: Callable[[], object], outcome: Outcome) -> None:
@@ -151,10 +166,12 @@ def fails(error: BaseException) -> Callable[[], None]:
 @pytest.mark.parametrize(
     ("effect", "error", "outcome"),
     [
-        ("read", ToolError("no order 7; there are 1 to 6"), text("no order 7; there are 1 to 6", "error")),
-        ("write", ToolError("no order 7; there are 1 to 6"), text("no order 7; there are 1 to 6", "error")),
-        ("read", ToolError(), text("t failed", "error")),
-        ("read", KeyError("/home/ana/secret"), text("t failed: KeyError", "error")),
+        ("read", ToolError("no order 7; there are 1 to 6"), refused("no order 7; there are 1 to 6")),
+        ("write", ToolError("no order 7; there are 1 to 6"), refused("no order 7; there are 1 to 6")),
+        ("read", ToolError(), refused("t failed")),
+        ("read", ToolUnavailable("at night"), text("at night", "error", error="unavailable")),
+        ("write", ToolUnavailable("at night"), text("at night", "error", error="unavailable")),
+        ("read", KeyError("/home/ana/secret"), text("t failed: KeyError", "error", error="failed")),
         ("write", KeyError("/home/ana/secret"), text("t: not known whether it was done: KeyError", "unknown")),
         ("write", StopIteration(), None),
     ],
@@ -174,7 +191,42 @@ def test_what_a_tool_raises_says_only_what_is_known(
 
 def test_a_tool_cannot_end_the_worker() -> None:
     """A command line wrapped as a tool may call exit; that is its failure, not ours."""
-    assert run(made(fails(SystemExit(3)), name="t")) == text("t failed: SystemExit", "error")
+    assert run(made(fails(SystemExit(3)), name="t")) == text("t failed: SystemExit", "error", error="failed")
+
+
+def wrapped(error: Exception, *, hidden: bool = False) -> Exception:
+    """An error of a library's own, raised because of another one."""
+    try:
+        try:
+            raise error
+        except Exception:  # noqa: BLE001 - whatever it is
+            if hidden:
+                raise RuntimeError("no") from None
+            raise RuntimeError("no")  # noqa: B904 - as many libraries do
+    except RuntimeError as outer:
+        return outer
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ConnectionRefusedError(), "unavailable"),
+        (TimeoutError(), "unavailable"),
+        (OSError(errno.EHOSTUNREACH, "no route"), "unavailable"),
+        (socket.gaierror(), "unavailable"),
+        (wrapped(ConnectionResetError()), "unavailable"),
+        (wrapped(wrapped(TimeoutError())), "unavailable"),
+        (wrapped(TimeoutError(), hidden=True), "failed"),
+        (FileNotFoundError("/home/ana/secret"), "failed"),
+        (PermissionError(), "failed"),
+        (ValueError(), "failed"),
+    ],
+)
+def test_a_read_that_broke_tells_whether_that_may_pass(error: Exception, kind: str) -> None:
+    """By what it came of: a connection that was refused, however often it was wrapped since."""
+    outcome = run(made(fails(error), name="t"))
+    assert (outcome.status, outcome.error) == ("error", kind)
+    assert "secret" not in (outcome.content or "")
 
 
 def test_the_function_gets_typed_values_and_the_call() -> None:
@@ -193,7 +245,7 @@ def test_the_function_gets_typed_values_and_the_call() -> None:
 
 def test_a_misfit_never_reaches_the_function() -> None:
     """Verdicts come before calls; if one was wrong, nothing is done, and said so."""
-    assert run(pay, iban="a", cents="1") == replace(text("pay: cents: an integer is expected", "error"), source="")
+    assert run(pay, iban="a", cents="1") == replace(refused("pay: cents: an integer is expected"), source="")
 
 
 def test_a_plain_function_that_gives_a_coroutine_is_awaited() -> None:

@@ -21,7 +21,7 @@ from redrive_engine.contract import Contract
 from redrive_engine.drive import lease_of, without_waiting, write
 from redrive_engine.live import Patience
 from redrive_engine.models import ModelRequest, ModelTrouble, ScriptedModel, reply, use
-from redrive_engine.signals import cancel, say
+from redrive_engine.signals import cancel, revoke, say
 from redrive_engine.tools import Call, Landed, NotLanded, tool
 from redrive_engine.world import Happened
 from redrive_events import (
@@ -177,6 +177,8 @@ def test_an_ending_run_cancels_its_reads_and_lets_a_write_finish() -> None:
 
     async def look_stops(tool: str, call: Call) -> None:
         if tool == "look":
+            while "pay 1" not in desk.started:
+                await anyio.sleep(0)
             cancel(log, "run", by="ana", at=NOON)
             await anyio.sleep_forever()
         await until(log, ObservationReceived)
@@ -224,6 +226,32 @@ def test_nothing_that_was_asked_for_starts_after_a_stop() -> None:
         for one in events(cut, ObservationReceived, EffectReconciled)
     ]
     assert sorted(outcomes) == ["cancelled", "not_landed"]
+
+
+@pytest.mark.parametrize("signal", ["cancelled", "revoked"])
+def test_a_write_that_was_asked_for_does_not_start_behind_a_stop(signal: str) -> None:
+    """What comes between its request and its start is seen right before the start, and then nobody doubts it."""
+
+    class Hasty(MemoryLog):
+        def append(self, run_id: str, records: Sequence[Record], *, expected: int) -> None:
+            super().append(run_id, records, expected=expected)
+            if [one for one in records if isinstance(one.event, ToolCalled)]:
+                if signal == "revoked":
+                    revoke(self, "run", by="ana", at=NOON)
+                cancel(self, "run", by="ana", at=NOON)
+
+    desk, log = Desk(PAY), Hasty()
+    if signal == "revoked":
+        with pytest.raises(LeaseHeld):
+            desk.run(log)
+        assert log.holder("run") is None
+        desk = Desk(PAY)
+    assert desk.run(log).status == "cancelled"
+    assert desk.started == []
+    if signal == "cancelled":
+        words = "Not begun: the run is ending."
+        assert events(log, ObservationReceived) == [ObservationReceived(call=1, status="cancelled", content=words)]
+        assert not events(log, EffectInDoubt, EffectReconciled)
 
 
 def test_a_model_that_takes_too_long_is_asked_again() -> None:
