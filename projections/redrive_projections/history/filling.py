@@ -168,8 +168,9 @@ def _cut(run_ids: list[str], reach: Mapping[str, int]) -> tuple[list[str], list[
 
 def _forget(db: DuckDBPyConnection, place: str, runs: set[int]) -> None:
     if runs:
+        numbers = ", ".join(map(str, runs))
         for table in (*(f"{place}.{name}" for name in ROWS), "inside.streams"):
-            db.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?))", [[*runs]])
+            db.execute(f"DELETE FROM {table} WHERE run IN ({numbers})")
 
 
 def _until(

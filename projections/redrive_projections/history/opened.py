@@ -193,8 +193,8 @@ class History:
             return streams_of(db, run_ids, self._streams) if self._segments else {}
 
         def moved(runs: Sequence[int]) -> None:
-            for number in self._segments:
-                db.execute(f"INSERT INTO inside.gone_{number} SELECT unnest(?)", [runs])
+            for number in self._segments if runs else ():
+                db.execute(f"INSERT INTO inside.gone_{number} VALUES {', '.join(f'({run})' for run in runs)}")
 
         try:
             fill(db, "tail", self._log, grown, earlier=earlier, last_run=self._last_run, moved=moved)
