@@ -15,15 +15,17 @@ from redrive_engine.contract import (
 )
 from redrive_engine.drive import append_of, cause_of, drive, lease_of, without_waiting, write
 from redrive_engine.envelope import Observed
+from redrive_engine.explaining import Judging, judgings
 from redrive_engine.grounded import Grounded
 from redrive_engine.lessons import lessons
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
 from redrive_engine.loading import load_agent, registered
 from redrive_engine.loop import react
+from redrive_engine.masking import FileVault, Mask, MemoryVault, Vault
 from redrive_engine.occurrence import occurs
 from redrive_engine.program import RULES, Program, permissive
-from redrive_engine.signals import annotate, cancel, say, signal
-from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError, tool
+from redrive_engine.signals import annotate, cancel, opened, say, signal
+from redrive_engine.tools import Call, Declaration, Landed, NotLanded, Tool, ToolError, tool
 from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier
 from redrive_engine.world import Happened, Waiting, World, waiting_of
 
@@ -34,13 +36,18 @@ __all__ = [
     "Budget",
     "Call",
     "Contract",
+    "Declaration",
     "Facts",
     "FailureQuotas",
+    "FileVault",
     "Grounded",
     "Guards",
     "Happened",
+    "Judging",
     "Landed",
     "LiveWorld",
+    "Mask",
+    "MemoryVault",
     "NotLanded",
     "Observed",
     "Patience",
@@ -55,6 +62,7 @@ __all__ = [
     "Surroundings",
     "Tool",
     "ToolError",
+    "Vault",
     "Waiting",
     "WorkflowStep",
     "World",
@@ -64,11 +72,13 @@ __all__ = [
     "cancel",
     "cause_of",
     "drive",
+    "judgings",
     "lease_of",
     "lessons",
     "load_agent",
     "mint",
     "occurs",
+    "opened",
     "permissive",
     "react",
     "registered",

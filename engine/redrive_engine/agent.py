@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import anyio
+import msgspec
 
 from redrive_engine.contract import Contract, check_contract
 from redrive_engine.dialects import DIALECTS, Dialect
 from redrive_engine.drive import drive, state_of
 from redrive_engine.live import LiveWorld, Patience, Surroundings
+from redrive_engine.masking import Door, Mask, masked_event
 from redrive_engine.models import Model, Prices, connected, metered
 from redrive_engine.policy import Given, policy_of
 from redrive_engine.program import RULES, Program
@@ -70,6 +73,7 @@ class Settings(TypedDict, total=False):
     prices: Prices | Path | None
     patience: Patience | None
     surroundings: Surroundings | None
+    mask: Mask | None
 
 
 class Agent:
@@ -78,7 +82,7 @@ class Agent:
     ``policy`` is a file of rules in TOML or of Cedar, a function, or several of them, of which the first that has an
     opinion decides.
     ``prices`` is the table by which the model's replies are given their cost, ``dialects`` are further ones that the
-    contract may name.
+    contract may name. With a ``mask`` nothing that it finds is written, or read by the model: only tools are given it.
 
     Raises:
         BadInput: the contract names a tool, a fact or a dialect that does not exist, or a tool or dialect has a name
@@ -98,8 +102,9 @@ class Agent:
         prices: Prices | Path | None = None,
         prompt: str = "",
         dialects: Sequence[Dialect] = (),
+        mask: Mask | None = None,
     ) -> None:
-        self.name, self.version, self.contract, self.model = name, version, contract, model
+        self.name, self.version, self.contract, self.model, self.mask = name, version, contract, model, mask
         self.tools = {tool.declaration.name: tool for tool in tools}
         self.verifiers = tuple(verifiers)
         self.policy = policy_of(policy)
@@ -139,15 +144,16 @@ class Agent:
         prices: Prices | Path | None = None,
         patience: Patience | None = None,
         surroundings: Surroundings | None = None,
+        mask: Mask | None = None,
     ) -> Run:
         """Begin a run, or go on with the one that has this id, until it ends.
 
         ``lessons`` are those of earlier runs, ``model`` answers in place of the agent's own, and ``prices`` say what it
-        costs.
+        costs. ``mask`` stands in place of the agent's own; whoever goes on with a run needs the one it was begun with.
 
         Raises:
-            BadInput: the id is taken by a run that was asked for otherwise, or may not be an id; the model cannot be
-                asked, or nobody knows what it costs where the contract limits that.
+            BadInput: the id is taken by a run that was asked for otherwise, or masked under another key, or may not be
+                an id; the model cannot be asked, or nobody knows what it costs where the contract limits that.
             LeaseHeld: another worker drives the run.
         """
         around = surroundings or Surroundings()
@@ -158,9 +164,9 @@ class Agent:
         priced = metered(model or self.model, prices or self.prices, self.program.terms)
         async with connected(priced) as ready:  # first of all, so that nothing is begun that nobody can answer
             opened = SqliteLog(Path(log)) if isinstance(log, str | Path) else log
-            self._begin(opened, run_id, started, at=around.now())
+            door = self._begin(opened, run_id, started, mask or self.mask, at=around.now())
             world = LiveWorld(
-                self.program, log=opened, tools=self.tools, model=ready, patience=patience, clock=around.now
+                self.program, log=opened, tools=self.tools, model=ready, patience=patience, clock=around.now, door=door
             )
             async with world:
                 state = await drive(
@@ -198,15 +204,30 @@ class Agent:
             lessons=lessons,
         )
 
-    def _begin(self, log: EventLog, run_id: str, started: RunStarted, *, at: datetime) -> None:
-        record = Record(run_id=run_id, position=1, at=at, cause=0, left=0, event=started)
-        try:
-            log.append(run_id, [record], expected=0)
-        except StaleAppend:
-            before = state_of(log, run_id).started
-            for word in ("agent", "goal", "principal", "tenant"):
-                if before is None or getattr(before, word) != getattr(started, word):
-                    raise BadInput(f"the id is taken by a run of another {word}", place=f"run {run_id}") from None
+    def _begin(self, log: EventLog, run_id: str, started: RunStarted, mask: Mask | None, *, at: datetime) -> Door:
+        """Begin the run unless that was done before; the door through which its inputs come."""
+        if mask is not None:
+            started = msgspec.structs.replace(started, mask_key=mask.key_id, mask_classes=dict(mask.classes))
+        if not log.head(run_id).position:
+            door = Door.of(started, mask, run_id=run_id)
+            event = masked_event(door, started)
+            with suppress(StaleAppend):  # somebody begins it at this moment
+                log.append(run_id, [Record(run_id=run_id, position=1, at=at, cause=0, left=0, event=event)], expected=0)
+                return door
+        return _gone_on(log, run_id, started, mask)
+
+
+def _gone_on(log: EventLog, run_id: str, started: RunStarted, mask: Mask | None) -> Door:
+    """The door of a run that was begun before, if it was asked for as ``started`` is."""
+    before = state_of(log, run_id).started
+    assert before is not None
+    door = Door.of(before, mask, run_id=run_id)
+    again = masked_event(door, started)
+    for word in ("agent", "goal", "principal", "tenant"):
+        if getattr(before, word) != getattr(again, word):
+            raise BadInput(f"the id is taken by a run of another {word}", place=f"run {run_id}")
+    door.learn(log.read(run_id))
+    return door
 
 
 def _own_run_id(run_id: str) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from redrive_engine.drive import state_of
+from redrive_engine.masking import Mask
 from redrive_engine.signals import append
 from redrive_events import ApprovalGiven, BadInput, EventLog, Json, Part, StaleAppend, canonical
 from redrive_projections import Approval, approvals, one_line
@@ -28,6 +29,7 @@ def approve(
     arguments: Json = None,
     reason: str = "",
     digest: str = "",
+    mask: Mask | None = None,
 ) -> int:
     """Answer whether a call of a run may be made; the position of the answer.
 
@@ -54,7 +56,7 @@ def approve(
             _check(arguments, asked, tools)
         given = ApprovalGiven(call=call, digest=asked.digest, by=by, answer=answer, arguments=arguments, reason=reason)
         try:
-            return append(log, run_id, given, expected=state.position, at=moment)
+            return append(log, run_id, given, expected=state.position, at=moment, mask=mask)
         except StaleAppend:
             continue
 

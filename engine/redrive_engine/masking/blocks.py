@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 import msgspec
 
 from redrive_engine.masking.door import Door, SealedValueLost
-from redrive_engine.masking.placeholder import PLACEHOLDER
+from redrive_engine.masking.mask import BLOCK
 from redrive_engine.masking.spelling import plain_of
-from redrive_events import BadInput, Block, Content, Opaque, Text, Thinking, ToolUse, canonical, parse_json
+from redrive_events import BadInput, Block, Content, Json, Opaque, Text, Thinking, ToolUse, canonical, parse_json
 from redrive_projections import Message
+
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 
 def masked_content(door: Door, content: Content) -> Content:
@@ -40,6 +44,30 @@ def opened_messages(door: Door, messages: Sequence[Message]) -> tuple[Message, .
     return tuple(_opened(door, one) for one in messages) if door.is_masking else tuple(messages)
 
 
+def opened_arguments(door: Door, arguments: Json, problems: Callable[[Json], str]) -> Json:
+    """The arguments of a call as its tool is given them; where it wants numbers, texts that are some are numbers.
+
+    Raises:
+        SealedValueLost: one of them is not to be had.
+    """
+    if not door.is_masking:
+        return arguments
+    opened = door.opened(arguments)
+    if not problems(opened):
+        return opened
+    numbers = _as_numbers(arguments, opened)
+    return opened if problems(numbers) else numbers
+
+
+def _as_numbers(sealed: Json, opened: Json) -> Json:
+    """``opened`` with numbers where a placeholder stands for one alone."""
+    if isinstance(sealed, dict):
+        return {key: _as_numbers(one, found) for (key, one), found in zip(sealed.items(), opened.values(), strict=True)}
+    if isinstance(sealed, list):
+        return [_as_numbers(one, found) for one, found in zip(sealed, opened, strict=True)]
+    return parse_json(opened) if sealed != opened and _NUMBER.fullmatch(opened) else opened
+
+
 def _masked(door: Door, block: Block) -> Block:
     match block:
         case Text():
@@ -64,7 +92,7 @@ def _opened(door: Door, message: Message) -> Message:
 
 def _unsealed(door: Door, block: Block) -> Iterator[Block]:
     token = block.text if isinstance(block, Thinking) else block.data if isinstance(block, Opaque) else None
-    if not isinstance(token, str) or not PLACEHOLDER.fullmatch(token) or not token.startswith("masked-block-"):
+    if not isinstance(token, str) or not token.startswith(f"masked-{BLOCK}-"):
         yield block
         return
     try:

@@ -68,10 +68,10 @@ _PHONES: Final = (
     re2.compile(r"\(?(?:\+|\b00)[ ]?\(?[1-9]\d{0,2}\)?(?:(?:[ \-.]|\)[ \-]?|[ ]?\()?\d){6,13}", _QUIET),
     # a mobile number of China
     re2.compile(r"1[3-9]\d(?:[ -]?\d{4}){2}", _QUIET),
-    # one that is dialled within a country: its groups show what it is
     re2.compile(r"\(?0\d{1,4}\)?[ \-/]{1,2}\d{3,8}(?:[ \-]\d{2,8}){0,3}", _QUIET),
     re2.compile(r"\(?[2-9]\d{2}\)?[ .\-]{1,2}\d{3}[ .\-]\d{4}", _QUIET),
 )
+_GROUPED_PHONES: Final = _PHONES[2:]  # those that only their groups show to be one
 _ABROAD: Final = re.compile(r"(?:\+|00)")
 
 
@@ -85,7 +85,11 @@ def _mail(value: str) -> str:
 
 
 def _domain(value: str) -> str:
-    return _mail(value).rpartition("@")[2]
+    domain = _mail(value).rpartition("@")[2]
+    try:
+        return domain.encode("idna").decode()
+    except UnicodeError:  # no name that a mail server could have
+        return ""
 
 
 def _cards(text: str) -> Spans:
@@ -150,7 +154,8 @@ def _phones(text: str) -> Spans:
         for found in shape.finditer(text):
             start, end = found.start(), _phone_end(text, *found.span())
             digits = sum(one.isdigit() for one in text[start:end])
-            if NUMBER_DIGITS_MIN <= digits <= 15 and _is_alone(text, start, end):
+            goes_on = shape in _GROUPED_PHONES and re.search(r"\d[ \-]\Z", text[max(0, start - 2) : start])
+            if NUMBER_DIGITS_MIN <= digits <= 15 and _is_alone(text, start, end) and not goes_on:
                 yield start, end
 
 

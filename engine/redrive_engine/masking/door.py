@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import RLock
 from typing import Any, Final
 
 from redrive_engine.masking.classes import NUMBER_DIGITS_MIN
 from redrive_engine.masking.credentials import is_telling
 from redrive_engine.masking.mask import BLOCK, SECRET, Found, Mask, apart
-from redrive_engine.masking.placeholder import PLACEHOLDER, placeholders
+from redrive_engine.masking.placeholder import Placeholder, placeholders
 from redrive_engine.masking.spelling import Plain, plain_of, unescaped
-from redrive_engine.masking.vault import MemoryVault, Vault
 from redrive_events import BadInput, Json, Record, RunStarted, canonical, parse_json
 
 # A value no longer than this is not looked for where nothing else tells that it is one.
@@ -37,8 +36,8 @@ class Door:
     or one that somebody made up, opens nothing. Each value is in the vault before anything speaks of it.
     """
 
-    def __init__(self, mask: Mask | None = None, vault: Vault | None = None, *, tenant: str = "", nonce: str = ""):
-        self._mask, self._vault, self._tenant = mask, vault or MemoryVault(), tenant
+    def __init__(self, mask: Mask | None = None, *, tenant: str = "", nonce: str = "") -> None:
+        self._mask, self._tenant = mask, tenant
         self._scope = nonce.partition("/")[0]
         self._known: dict[str, str] = {}
         self._knows: re.Pattern[str] | None = None
@@ -46,18 +45,18 @@ class Door:
         self._lock, self._depth = RLock(), 0
 
     @classmethod
-    def of(cls, started: RunStarted, mask: Mask | None, vault: Vault | None, *, run_id: str) -> Door:
+    def of(cls, started: RunStarted, mask: Mask | None, *, run_id: str) -> Door:
         """The door of a run that was begun, with what was masked from its beginning.
 
         Raises:
             BadInput: it is masked under another key, or was begun without a mask.
         """
         key_id = mask.key_id if mask else ""
-        if key_id != started.mask_key:
+        if key_id.rpartition(":")[2] != started.mask_key.rpartition(":")[2]:  # the rest is a name for people
             under = f"is masked under key {started.mask_key!r}" if started.mask_key else "was begun without a mask"
             here = f"here the key is {key_id!r}" if key_id else "here is no key"
             raise BadInput(f"it {under}, and {here}", place=f"run {run_id}")
-        return cls(mask.of(started.mask_classes) if mask else None, vault, tenant=started.tenant, nonce=started.nonce)
+        return cls(mask.of(started.mask_classes) if mask else None, tenant=started.tenant, nonce=started.nonce)
 
     @property
     def is_masking(self) -> bool:
@@ -69,13 +68,11 @@ class Door:
         if self._mask is None:
             return
         lines = (canonical(record).decode() for record in records)
-        for token, name in {(found[0], found[1]) for line in lines for found in PLACEHOLDER.finditer(line)}:
-            if not self._tells_by_value(name):
-                continue
-            try:
-                self._remember(str(self.opened(token)), token)
-            except SealedValueLost:  # there is nothing to look out for
-                continue
+        found = ((line, one) for line in lines for one in placeholders(line) if self._tells_by_value(one.name))
+        for token in {line[one.start : one.end] for line, one in found}:
+            with suppress(SealedValueLost):  # then there is nothing to look out for
+                value, end = self._value(token, next(placeholders(token)))
+                self._remember(plain_of(value).text, token[:end])
 
     def text(self, text: str) -> str:
         """``text`` with placeholders in place of what is masked; those that it has already stay."""
@@ -93,7 +90,12 @@ class Door:
         if not telling and not self.finds(value):
             return value
         with self._sealing():
-            return self._json(value, telling=telling)
+            for _ in range(PASSES_MAX):
+                known = len(self._known)
+                value = self._json(value, telling=telling)
+                if len(self._known) == known:  # else a credential may stand where nothing tells that it is one
+                    break
+            return value
 
     def finds(self, value: Json) -> bool:
         """Whether there can be anything to mask in plain data: all its texts are looked at as one."""
@@ -106,7 +108,7 @@ class Door:
         """What is to be masked in plain text, in order; of what is masked already nothing."""
         assert self._mask is not None
         known = [Found(*found.span(), SECRET) for found in self._knows.finditer(plain)] if self._knows else []
-        return list(_beside(placeholders(plain), apart([*self._mask.found(plain), *known]), plain))
+        return list(_beside(self._mask.placed(plain), apart([*self._mask.found(plain), *known]), plain))
 
     def whole(self, value: Json) -> str:
         """A placeholder for all of ``value``, which must come back unaltered."""
@@ -125,7 +127,7 @@ class Door:
             return {self.opened(key): self.opened(one) for key, one in value.items()}
         if isinstance(value, list | tuple):
             return [self.opened(one) for one in value]
-        return PLACEHOLDER.sub(lambda found: self._unsealed(found[0]), value) if isinstance(value, str) else value
+        return self._unsealed(value) if isinstance(value, str) else value
 
     def _json(self, value: Json, *, telling: bool) -> Json:
         if isinstance(value, dict):
@@ -147,9 +149,10 @@ class Door:
 
     def _secret(self, text: str) -> str:
         """All of a text, but for placeholders that it has."""
+        assert self._mask is not None
         plain = plain_of(text)
         whole = [Found(0, len(plain.text), SECRET)]
-        return self._replaced(text, plain, _beside(placeholders(plain.text), whole, plain.text))
+        return self._replaced(text, plain, _beside(self._mask.placed(plain.text), whole, plain.text))
 
     def _number(self, value: float, *, telling: bool) -> Json:
         text = canonical(value).decode()
@@ -170,14 +173,19 @@ class Door:
             seen = plain.text[one.start : one.end]
             # a credential is put back to the byte, anything else in ordinary width and without what nobody sees
             exact = self._tells_by_value(one.name)
-            token = self._known.get(seen) or self._sealed(one.name, text[start:end] if exact else seen, seen)
-            parts += [text[done:start], f'"{token}"' if _is_number_in_json(text, start, end) else token]
+            value = text[start:end] if exact else seen
+            token = self._known.get(seen) or self._sealed(one.name, value, seen, part=one.part)
+            if _is_number_in_json(text, start, end):
+                token = f'"{token}"'
+            elif text[end : end + 1].isalnum() and text[end].isascii():  # so that it is seen where the placeholder ends
+                token += " "
+            parts += [text[done:start], token]
             done = end
         return "".join([*parts, text[done:]])
 
-    def _sealed(self, name: str, value: str, plain: str = "") -> str:
+    def _sealed(self, name: str, value: str, plain: str = "", *, part: bool = False) -> str:
         assert self._mask is not None
-        token = self._mask.placeholder(self._tenant, name, plain or value)
+        token = self._mask.placeholder(self._tenant, name, plain or value, part=part)
         place = self._place(token)
         if place not in self._fresh:
             self._fresh[place] = self._cipher().encrypt(canonical(value), [place.encode()])
@@ -194,16 +202,25 @@ class Door:
             self._known[value] = token
             self._knows = re.compile("|".join(map(re.escape, sorted(self._known, key=len, reverse=True))))
 
-    def _unsealed(self, written: str) -> str:
-        """The value behind a placeholder; what follows its last sign may be the end of a sentence."""
-        token = written.lower()
+    def _unsealed(self, text: str) -> str:
+        parts, done = [], 0
+        for one in placeholders(text):
+            value, end = self._value(text, one)
+            parts += [text[done : one.start], value]
+            done = end
+        return "".join([*parts, text[done:]])
+
+    def _value(self, text: str, one: Placeholder) -> tuple[str, int]:
+        """The value behind a placeholder, and where that ends: what it keeps to be seen may run into what follows."""
+        assert self._mask is not None
+        end = one.end
         while True:
-            place = self._place(token)
-            if (sealed := self._fresh.get(place) or self._vault.get(place)) is not None:
-                return self._decrypted(place, sealed) + written[len(token) :]
-            if "@" not in token:
+            place = self._place(text[one.start : end].lower())
+            if (sealed := self._fresh.get(place) or self._mask.vault.get(place)) is not None:
+                return self._decrypted(place, sealed), end
+            if end == one.bare:
                 raise SealedValueLost
-            token = re.sub(r"[.@-][^.@-]*$", "", token)
+            end = max(one.bare, *(text.rfind(sign, one.bare, end) for sign in "@.-"))
 
     def _decrypted(self, place: str, sealed: bytes) -> str:
         from cryptography.exceptions import InvalidTag
@@ -233,20 +250,27 @@ class Door:
                 yield
             finally:
                 self._depth -= 1
-            if not self._depth and self._fresh:
-                self._vault.put(self._fresh)
+            if not self._depth and self._fresh and self._mask:
+                self._mask.vault.put(self._fresh)
                 self._fresh = {}
+
+
+# The door of runs without a mask.
+OPEN: Final = Door()
 
 
 def _beside(taken: Iterable[tuple[int, int]], found: Iterable[Found], text: str) -> Iterator[Found]:
     """What of each value stands beside placeholders: these are masked already."""
     placed = list(taken)
-    for start, end, name in found:
-        begin = start
-        for first, last in [*(one for one in placed if one[0] < end and one[1] > start), (end, end)]:
-            part = text[begin:first]
-            if any(map(str.isalnum, part)):
-                yield Found(begin + len(part) - len(part.lstrip()), begin + len(part.rstrip()), name)
+    for one in found:
+        inside = [span for span in placed if span[0] < one.end and span[1] > one.start]
+        if not inside:
+            yield one
+        begin = one.start
+        for first, last in [*inside, (one.end, one.end)] if inside else ():
+            left = text[begin:first]
+            if any(map(str.isalnum, left)):
+                yield Found(begin + len(left) - len(left.lstrip()), begin + len(left.rstrip()), one.name, part=True)
             begin = max(begin, last)
 
 

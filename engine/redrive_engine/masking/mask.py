@@ -15,6 +15,8 @@ import re2  # type: ignore[import-untyped]
 
 from redrive_engine.masking.classes import CLASSES, Kind, without_blanks
 from redrive_engine.masking.credentials import credentials
+from redrive_engine.masking.placeholder import placeholders
+from redrive_engine.masking.vault import MemoryVault, Vault
 from redrive_events import BadInput, canonical
 
 SECRET: Final = "secret"
@@ -22,25 +24,27 @@ BLOCK: Final = "block"
 KEY_BYTES_MIN: Final = 16
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,30}")
-_KEPT: Final = re.compile(r"\w(?:[\w.-]{0,98}\w)?")
+_KEPT: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,98}[a-z0-9])?")
 
 _QUIET: Final = re2.Options()
 _QUIET.log_errors = False
 
 
 class Found(NamedTuple):
-    """A value that is masked: where it stands, and its class."""
+    """A value that is masked: where it stands, its class, and whether it is only what is left beside a placeholder."""
 
     start: int
     end: int
     name: str
+    part: bool = False
 
 
 class Mask:
     """Masks credentials (unless ``secrets`` is off), values of the named ``classes``, and what ``patterns`` match.
 
     A pattern is RE2's, by the name of its class; its group ``kept`` stays to be seen. ``key`` has at least 16 bytes:
-    who has it can tell whether two runs speak of the same value, and open a vault. ``key_id`` names it in the log.
+    who has it can tell whether two runs speak of the same value, and open the vault. ``key_id`` names it in the log.
+    ``vault`` keeps the values; one in memory, if there is none, lasts as long as its process.
 
     Raises:
         BadInput: the key is too short, a class does not exist, a pattern is none, or credentials cannot be found since
@@ -55,6 +59,7 @@ class Mask:
         secrets: bool = True,
         classes: Collection[str] = (),
         patterns: Mapping[str, str] | None = None,
+        vault: Vault | None = None,
     ) -> None:
         self._key = key.encode() if isinstance(key, str) else key
         if len(self._key) < KEY_BYTES_MIN:
@@ -66,11 +71,14 @@ class Mask:
         self.classes: Mapping[str, str] = named | dict.fromkeys(sorted(classes), "") | dict(patterns or {})
         self._kinds = {name: _kind(name, pattern) for name, pattern in self.classes.items() if name != SECRET}
         self.secrets = secrets
+        self.vault: Vault = vault or MemoryVault()
         _check_installed(secrets=secrets)
         self.key_id = f"{key_id}:{self.keyed('key', b'').hex()[:8]}".removeprefix(":")
 
     @classmethod
-    def from_file(cls, path: Path | str, *, key_id: str = "", classes: Collection[str] = ()) -> Self:
+    def from_file(
+        cls, path: Path | str, *, key_id: str = "", classes: Collection[str] = (), vault: Vault | None = None
+    ) -> Self:
         """A mask whose key is what a file holds, without blanks around it.
 
         Raises:
@@ -80,7 +88,7 @@ class Mask:
             key = Path(path).read_bytes().strip()
         except OSError as error:
             raise BadInput(f"the key cannot be read: {error.strerror}", place=str(path)) from error
-        return cls(key, key_id=key_id, classes=classes)
+        return cls(key, key_id=key_id, classes=classes, vault=vault)
 
     def of(self, classes: Mapping[str, str]) -> Mask:
         """The mask with the same key and the classes that a run was begun with."""
@@ -88,7 +96,7 @@ class Mask:
             return self
         patterns = {name: pattern for name, pattern in classes.items() if pattern}
         known = [name for name in classes if name not in patterns and name != SECRET]
-        mask = Mask(self._key, secrets=SECRET in classes, classes=known, patterns=patterns)
+        mask = Mask(self._key, secrets=SECRET in classes, classes=known, patterns=patterns, vault=self.vault)
         mask.key_id = self.key_id
         return mask
 
@@ -97,12 +105,20 @@ class Mask:
         sub = hmac.digest(self._key, f"redrive mask {use}".encode(), hashlib.sha512)
         return hmac.digest(sub, what, hashlib.sha512)[:size]
 
-    def placeholder(self, tenant: str, name: str, value: str) -> str:
-        """What stands for a value: the same for all its spellings, and another for each tenant."""
-        kind = self._kinds.get(name)
+    def placeholder(self, tenant: str, name: str, value: str, *, part: bool = False) -> str:
+        """What stands for a value: the same for all its spellings, and another for each tenant.
+
+        Of a ``part`` of one nothing is kept to be seen.
+        """
+        kind = None if part else self._kinds.get(name)
         normal, kept = (kind.normal(value), kind.kept(value)) if kind else (value.strip(), "")
         print_ = self.keyed("fingerprint", canonical([tenant, name, normal])).hex()[:16]
-        return f"masked-{name}-{print_}" + (f"@{kept}" if _KEPT.fullmatch(kept) else "")
+        return f"masked-{name}-{print_}" + (f"@{kept}" if _KEPT.fullmatch(kept) and not self.found(kept) else "")
+
+    def placed(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where placeholders stand in ``text``, whoever wrote them; what is to be masked can hide in none of them."""
+        for one in placeholders(text):
+            yield one.start, one.bare if self.found(text[one.bare : one.end]) else one.end
 
     def found(self, text: str) -> list[Found]:
         """The values in plain ``text``, in order and apart: a credential first, else the longest."""

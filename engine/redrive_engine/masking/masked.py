@@ -19,6 +19,7 @@ from redrive_events import (
     OutcomeStated,
     RunStarted,
 )
+from redrive_projections import LATE_OUTCOME
 
 E = TypeVar("E", bound=msgspec.Struct)
 
@@ -37,6 +38,13 @@ DATA: Final[Mapping[type, tuple[str, ...]]] = {
     LeaseRevoked: ("reason",),
     AnnotationMade: ("value",),
 }
+
+
+def says_something(event: object) -> bool:
+    """Whether there is anything in the event that may have to be masked."""
+    if isinstance(event, AnnotationMade) and event.name == LATE_OUTCOME and isinstance(event.value, dict):
+        return bool(event.value.get("reason"))
+    return any(getattr(event, name) for fields in (CONTENT, DATA) for name in fields.get(type(event), ()))
 
 
 def masked_event(door: Door, event: E) -> E:

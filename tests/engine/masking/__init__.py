@@ -1,0 +1,1 @@
+"""Masking: what is found, what stands for it, and who may open it."""
