@@ -1,6 +1,7 @@
 """Views of a run, each folded from its records: state, completion, budget, transcript, timeline, history."""
 
 from redrive_projections.approvals import Approval, approvals, open_approvals
+from redrive_projections.bounded import StepRow, bounded
 from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import GOAL, claims, missing, partly_worded, slots, spoken_of, status, worded
 from redrive_projections.digests import Parting, partings
@@ -33,10 +34,12 @@ __all__ = [
     "Moment",
     "Parting",
     "RunState",
+    "StepRow",
     "Turn",
     "Watch",
     "answered_by",
     "approvals",
+    "bounded",
     "called_as",
     "claims",
     "compare",

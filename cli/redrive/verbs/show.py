@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from redrive.options import LOG, JsonOption, LogOption, RunArgument
 from redrive.state import plain, state_data, state_told
 from redrive.terminal import columns, say, say_json, warn
 from redrive_events import AnnotationMade, BadInput, Json, Record, canonical
-from redrive_projections import RunState, fold, one_line, rebuilt, status, timeline
+from redrive_projections import RunState, bounded, fold, one_line, rebuilt, status, timeline
 
 
 def show(
@@ -27,6 +28,9 @@ def show(
         int | None, typer.Option("--request", metavar="N", min=1, help="What the model was asked at event N.")
     ] = None,
     handover: Annotated[bool, typer.Option("--handover", help="What a person needs who takes the run over.")] = False,
+    contract: Annotated[
+        bool, typer.Option("--contract", help="One JSON object a step: the bounded event contract.")
+    ] = False,
     thoughts: Annotated[bool, typer.Option("--thoughts", help="With what the model thought.")] = False,
     log: LogOption = LOG,
     as_json: JsonOption = False,
@@ -36,9 +40,11 @@ def show(
     With --at it is the state after that event instead: what was known, open, used up and said. With --request it is
     all that the model was given at that event, every word, rebuilt from the log and held against its digest. With
     --handover it is what was packed when a person was last asked to take over: what was asked, known, tried and open.
+    With --contract it is one JSON object on a line for each step, or each call of one: what was decided and allowed,
+    what came of it and what was left of the budget, in a fixed form without any content.
     """
-    if (at is not None) + (request is not None) + handover > 1:
-        raise BadInput("it shows one of them at a time", place="--at, --request and --handover")
+    if (at is not None) + (request is not None) + handover + contract > 1:
+        raise BadInput("it shows one of them at a time", place="--at, --request, --handover and --contract")
     with Choice(log) as choice:
         chosen = choice.one(run)
         recording, remarks = chosen.recording(), chosen.remarks()
@@ -48,6 +54,9 @@ def show(
         handed = handed_over(chosen.run_id, records)
         say_json(handed.data()) if as_json else say(*handed.told(), whole=True)
         return 0
+    if contract:
+        sys.stdout.writelines(f"{msgspec.json.encode(row).decode()}\n" for row in bounded(records))
+        return warn(recording.problem) if recording.problem else 0
     if request is not None:
         asked = rebuilt(records, request)
         lines = asked_told(asked, chosen.run_id, thoughts=thoughts)
