@@ -13,7 +13,7 @@ from redrive.terminal import Cell, columns, counted
 from redrive.worded import pieces
 from redrive_events import INPUTS, Event, Json, Record, canonical, kind_of
 from redrive_projections import Moment, one_line, timeline
-from redrive_replays import ABSENT, Difference, Divergence, Outcome, Report, chain_of, only_digests, word_diff
+from redrive_replays import ABSENT, Difference, Divergence, Outcome, Reach, Report, chain_of, only_digests, word_diff
 
 COLOURS: dict[Outcome, str] = {
     "same": "green",
@@ -41,10 +41,17 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Cell]:
     if report.changed_parts:
         yield Text.assemble(("changed parts  ", "bold"), ", ".join(report.changed_parts))
     yield headline(report)
+    if report.reaches:
+        yield ""
+        yield from columns([("at", "part", "asks for", "by"), *map(_reach, report.reaches)])
     if report.divergences:
         yield ""
         yield from _place(report.divergences[0], records)
         yield from _later(report.divergences[1:])
+
+
+def _reach(one: Reach) -> tuple[str, str, str, str]:
+    return str(one.position), one.part, one.outside, one_line(one.function)
 
 
 def _later(later: Sequence[Divergence]) -> Iterator[Cell]:

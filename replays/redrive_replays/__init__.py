@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from redrive_replays.causes import Cause, chain_of
     from redrive_replays.comparison import Comparison, Parting, compared
     from redrive_replays.difference import ABSENT, Difference
+    from redrive_replays.guarded import Reach
+    from redrive_replays.judging import Judged, judged
     from redrive_replays.programs import program_for
     from redrive_replays.recording import Recording, recording_of
     from redrive_replays.replayer import appends, replay_records
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
     from redrive_replays.wording import Piece, word_diff
 
 _DOORS = {
+    "guarded": ("Reach",),
     "comparison": ("Comparison", "Parting", "compared"),
     "causes": ("Cause", "chain_of"),
     "difference": ("ABSENT", "Difference"),
+    "judging": ("Judged", "judged"),
     "programs": ("program_for",),
     "recording": ("Recording", "recording_of"),
     "replayer": ("appends", "replay_records"),
@@ -37,15 +41,18 @@ __all__ = [
     "Comparison",
     "Difference",
     "Divergence",
+    "Judged",
     "Outcome",
     "Parting",
     "Piece",
+    "Reach",
     "Recording",
     "Report",
     "Script",
     "appends",
     "chain_of",
     "compared",
+    "judged",
     "only_digests",
     "program_for",
     "recording_of",

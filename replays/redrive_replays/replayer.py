@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -12,24 +13,28 @@ from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Quarantin
 from redrive_projections import RunState, answered_by, evolve, opening
 from redrive_replays.causes import cause_of, changes_of
 from redrive_replays.difference import Difference, differences, is_explaining, same
+from redrive_replays.guarded import Guard
 from redrive_replays.report import Divergence, Outcome, Report
 
 # The parts of a program that say why a call is allowed or denied.
 JUDGES = frozenset({"policy", "contract"})
 
 
-def replay_records(run_id: str, records: Iterable[Record], program: Program) -> Report:
+def replay_records(run_id: str, records: Iterable[Record], program: Program, *, guard: Guard | None = None) -> Report:
     """Drive recorded appends again, one by one, each from the recorded state before it.
 
     ``records`` are a run's from its beginning, and what stands behind one that cannot be read is not driven. Nothing is
-    asked of the world: a replay has no executors.
+    asked of the world: a replay has no executors. A ``guard`` notes what else the program's pure parts reach for.
     """
-    replay = _Replay(program)
+    replay = _Replay(program if guard is None else guard.over(program))
     for append in appends(records):
+        if guard is not None:
+            guard.position = append[0].position
         replay.step(append)
         if replay.torn:
             break
-    return replay.report(run_id)
+    report = replay.report(run_id)
+    return report if guard is None else replace(report, reaches=tuple(guard.reaches))
 
 
 def appends(records: Iterable[Record]) -> Iterator[list[Record]]:

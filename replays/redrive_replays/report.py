@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from redrive_events import Event, Json
 from redrive_replays.causes import Cause
 from redrive_replays.difference import ABSENT, Difference, is_digest
+from redrive_replays.guarded import Reach
 
 Outcome: TypeAlias = Literal["same", "same, unfinished", "diverged", "left over", "cannot replay"]
 
@@ -45,6 +46,7 @@ class Report:
     explained_otherwise: int = 0
     open: tuple[tuple[int, str], ...] = ()
     reason: str = ""
+    reaches: tuple[Reach, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -54,7 +56,7 @@ class Report:
     @property
     def exit_code(self) -> int:
         """0 the same, 1 a finding, 3 could not be replayed."""
-        return EXIT[self.outcome]
+        return max(EXIT[self.outcome], 1 if self.reaches else 0)
 
     def data(self) -> dict[str, Json]:
         """The report as plain data, for ``--json``; a side without a value has no key."""
@@ -67,6 +69,7 @@ class Report:
             "explained_otherwise": self.explained_otherwise,
             "open": [{"position": position, "request": name} for position, name in self.open],
             "divergences": [_divergence(one) for one in self.divergences],
+            "reaches": [asdict(one) for one in self.reaches],
         }
 
 

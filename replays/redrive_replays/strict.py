@@ -8,19 +8,27 @@ from pathlib import Path
 from redrive_engine import Agent, Run
 from redrive_engine.policy import Given
 from redrive_events import CannotReplay, RunStarted
+from redrive_replays.guarded import guarding
 from redrive_replays.programs import program_for
 from redrive_replays.recording import Recording, recording_in, recording_of
 from redrive_replays.replayer import replay_records
 from redrive_replays.report import Report
 
 
-def replay(run: Run | Recording | Path | str, *, agent: Agent | None = None, policy: Given | None = None) -> Report:
+def replay(
+    run: Run | Recording | Path | str,
+    *,
+    agent: Agent | None = None,
+    policy: Given | None = None,
+    guarded: bool = False,
+) -> Report:
     """Drive a recorded run again, strictly, and say whether it is the same, or where and how it parts.
 
     ``run`` is a run, or the path of a recording that `redrive export` wrote.
 
     The program is that of ``agent``, else the registered one, else, for an import, the permissive one; ``policy``
-    takes the place of its policy. Nothing acts: no tool, model or person is asked.
+    takes the place of its policy. Nothing acts: no tool, model or person is asked. If it is ``guarded``, what the pure
+    parts of the program ask of clock, chance, environment, files, network or processes is found as well.
 
     Raises:
         BadInput: the file, the policy or the registry cannot be read.
@@ -33,7 +41,8 @@ def replay(run: Run | Recording | Path | str, *, agent: Agent | None = None, pol
         program = program_for(_started(recording), agent=agent, policy=policy)
     except CannotReplay as error:
         return Report(recording.run_id, "cannot replay", len(recording.records), reason=str(error))
-    report = replay_records(recording.run_id, recording.records, program)
+    guard = guarding() if guarded else None
+    report = replay_records(recording.run_id, recording.records, program, guard=guard)
     if recording.problem:
         return replaced(report, outcome="cannot replay", reason=recording.problem)
     return report

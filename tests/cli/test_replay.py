@@ -184,3 +184,79 @@ def test_a_recording_is_replayed_by_its_path(redrive: Redrive, refund: str, fold
         write_portable(log, ["a", "b"], file)
     with pytest.raises(rd.BadInput, match=r"two\.jsonl: one run is wanted, and it holds 2"):
         rd.replay("two.jsonl", agent=agent)
+
+
+def test_each_place_is_kept_once_beside_the_run(redrive: Redrive, incident: str) -> None:
+    """As remarks, which SQL has with their causes; the run itself is as it was."""
+    for _ in range(2):
+        assert redrive("replay", incident, "--policy", "stricter.toml", "--keep").code == 1
+    said = redrive("sql", "select run_id, position, cause from divergences", "--json")
+    assert json.loads(said.out) == [{"run_id": incident, "position": 12, "cause": "policy"}]
+    assert redrive("replay", incident).code == 0
+
+
+def test_markdown_for_a_pull_request(redrive: Redrive, incident: str, snapshot: SnapshotAssertion) -> None:
+    """A heading with the outcome, the causes, and the place as a terminal shows it."""
+    assert redrive("replay", incident, "--policy", "stricter.toml", "--markdown") == snapshot
+
+
+def test_a_guarded_replay_of_a_pure_program_finds_nothing(redrive: Redrive, refund: str) -> None:
+    """Nor do two processes that hash otherwise come to anything else."""
+    assert redrive("replay", refund, *AGENT, "--guarded") == (0, "refund-1  same · 24 events\n", "")
+
+
+LATE = """
+import time
+
+import redrive as rd
+from redrive_engine.policy import Ruling
+from refund_desk import agent
+
+
+class Late:
+    digest = wording = "late"
+    data = None
+
+    def judge(self, question):
+        time.time()
+        return agent.policy.judge(question)
+
+
+class Hashed(Late):
+    def judge(self, question):
+        return Ruling("deny", "set", text=min(map(str, range(50)), key=hash))
+
+
+def with_policy(policy):
+    tools = list(agent.tools.values())
+    own = {"verifiers": agent.verifiers, "model": agent.model}
+    return rd.Agent(agent.name, agent.version, agent.contract, tools=tools, policy=policy, **own)
+
+
+late, hashed = with_policy(Late()), with_policy(Hashed())
+"""
+
+
+def test_a_guarded_replay_names_the_part_that_looks_at_the_clock(
+    redrive: Redrive, refund: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the function, and the input at which it did."""
+    (folder / "late_desk.py").write_text(LATE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    said = redrive("replay", refund, "--agent", "late_desk:late", "--guarded", "--json")
+    (report,) = json.loads(said.out)["reports"]
+    assert said.code == 1
+    assert {(one["part"], one["outside"], one["function"]) for one in report["reaches"]} == {
+        ("policy", "clock", "time.time")
+    }
+
+
+def test_what_hangs_on_the_order_of_hashes_is_found(
+    redrive: Redrive, refund: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes hash otherwise, and come to something else."""
+    (folder / "late_desk.py").write_text(LATE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    said = redrive("replay", refund, "--agent", "late_desk:hashed", "--guarded", "--json")
+    (report,) = json.loads(said.out)["reports"]
+    assert "the order of hashes" in {one["function"] for one in report["reaches"]}

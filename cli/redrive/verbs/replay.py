@@ -13,6 +13,9 @@ from rich.text import Text
 from redrive.agents import agent_named
 from redrive.chosen import Choice, Chosen
 from redrive.explained import explained, headline
+from redrive.hashes import hashed_otherwise
+from redrive.marked_down import as_markdown
+from redrive.noting import kept
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunsArgument
 from redrive.terminal import counted, say, say_json, watched
 from redrive_engine import Agent
@@ -27,6 +30,13 @@ PolicyOption = Annotated[
 ]
 
 
+GuardedOption = Annotated[
+    bool, typer.Option("--guarded", help="Find what a pure part asks of clock, chance, files, network and the like.")
+]
+KeepOption = Annotated[bool, typer.Option("--keep", help="Keep each place where it parts as a remark on the run.")]
+MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")]
+
+
 class Program(NamedTuple):
     """What the runs are driven again with, where it is not their own."""
 
@@ -39,6 +49,9 @@ def replay(
     every: Annotated[bool, typer.Option("--all", help="All runs of the log that are recorded in full.")] = False,
     agent: AgentOption = None,
     policy: PolicyOption = None,
+    guarded: GuardedOption = False,
+    keep: KeepOption = False,
+    markdown: MarkdownOption = False,
     log: LogOption = LOG,
     as_json: JsonOption = False,
 ) -> int:
@@ -46,7 +59,8 @@ def replay(
 
     Nothing acts: a replay has no tools. The program is that of --agent, else the one registered under the recorded
     agent's name, else, for an imported run, one that grants everything. --policy takes the place of its policy. With
-    --all, --agent is for its own runs only.
+    --all, --agent is for its own runs only. --guarded finds what the program's pure parts ask of the outside, and
+    drives each run twice more, under two seeds of hashes. --keep remarks on each place beside the run, for SQL.
 
     Exit codes: 0 the same, 1 diverged or left over, 3 cannot be replayed.
     """
@@ -55,9 +69,12 @@ def replay(
     program = Program(agent_named(agent) if agent else None, policy_in(policy) if policy else None)
     with Choice(log) as choice:
         chosen = list(choice.all()) if every else [one for name in runs or () for one in choice.named(name)]
-        found = _Found(as_json=as_json, single=len(chosen) == 1 and not every)
+        found = _Found(as_json=as_json, as_markdown=markdown, single=len(chosen) == 1 and not every)
         for recording in watched(_recordings(chosen, found, every=every), "replaying", total=len(chosen)):
-            found.take(_driven(recording, program, every=every), recording)
+            report = _driven(recording, program, every=every, guarded=guarded)
+            found.take(hashed_otherwise(report, recording, agent, policy) if guarded else report, recording)
+            if keep:
+                kept(report, choice.log)
     found.finish()
     return worst(found.reports)
 
@@ -65,8 +82,8 @@ def replay(
 class _Found:
     """The reports as they come: one is explained in full, and of many the first that is not the same."""
 
-    def __init__(self, *, as_json: bool, single: bool) -> None:
-        self.as_json, self.single = as_json, single
+    def __init__(self, *, as_json: bool, as_markdown: bool, single: bool) -> None:
+        self.as_json, self.as_markdown, self.single = as_json, as_markdown, single
         self.reports: list[Report] = []
         self.first: tuple[Report, Recording] | None = None
         self.left_out: Counter[str] = Counter()
@@ -74,15 +91,19 @@ class _Found:
     def take(self, report: Report, recording: Recording) -> None:
         """Print the outcome of one run."""
         self.reports.append(report)
-        if self.single or (self.first is None and report.divergences):
+        if self.single or (self.first is None and (report.divergences or report.reaches)):
             self.first = report, recording
-        if not (self.as_json or self.single):
+        if self.as_markdown:
+            say(*as_markdown(report, recording.records), whole=True)
+        elif not (self.as_json or self.single):
             say(headline(report))
 
     def finish(self) -> None:
         """Print what can be said once all are driven."""
         if self.as_json:
             say_json(self._data())
+            return
+        if self.as_markdown:
             return
         if self.first is not None:
             report, recording = self.first
@@ -114,12 +135,12 @@ def _recordings(chosen: Iterable[Chosen], found: _Found, *, every: bool) -> Iter
             yield recording
 
 
-def _driven(recording: Recording, program: Program, *, every: bool) -> Report:
+def _driven(recording: Recording, program: Program, *, every: bool, guarded: bool) -> Report:
     started = _started(recording)
     agent = program.agent
     if every and agent and started and started.agent != agent.name:
         agent = None
-    return drive_again(recording, agent=agent, policy=program.policy)
+    return drive_again(recording, agent=agent, policy=program.policy, guarded=guarded)
 
 
 def _started(recording: Recording) -> RunStarted | None:
