@@ -38,5 +38,5 @@ def answered(run: str, call: int, given: Given, *, log: Path, as_json: bool) -> 
     """Append the answer, and tell of it; the exit code."""
     with Choice(log) as choice:
         to = target(choice, run)
-        position = approve(to.log, to.run_id, call, at=datetime.now(UTC), **given._asdict())
+        position = approve(to.log, to.run_id, call, at=datetime.now(UTC), mask=to.mask, **given._asdict())
         return spoken(to, position, f"call {call} {_SAID[given.answer]} by {given.by}", as_json=as_json)

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from redrive.chosen import Choice
+from redrive.masking import mask_here
 from redrive.terminal import say, say_json
+from redrive_engine import Mask
 from redrive_events import BadInput, EventLog, PersonAsked
 from redrive_projections import fold, one_line
 
 
 class Target(NamedTuple):
-    """A run in the log, and whom it waits for, if it does."""
+    """A run in the log, whom it waits for, if it does, and what masks what is said to it, if it is masked."""
 
     run_id: str
     log: EventLog
     awaited: Literal["user", "operator"] | None
+    mask: Mask | None
 
 
 def target(choice: Choice, name: str) -> Target:
@@ -28,9 +31,10 @@ def target(choice: Choice, name: str) -> Target:
     chosen = choice.one(name)
     if chosen.log is not choice.log:
         raise BadInput("a recording stays as it is: a run in the log is wanted", place=name)
-    requests = fold(chosen.log.read(chosen.run_id)).requests.values()
-    awaited = next((one.actor for one in requests if isinstance(one, PersonAsked)), None)
-    return Target(chosen.run_id, chosen.log, awaited)
+    state = fold(chosen.log.read(chosen.run_id))
+    awaited = next((one.actor for one in state.requests.values() if isinstance(one, PersonAsked)), None)
+    masked = state.started is not None and state.started.mask_key
+    return Target(chosen.run_id, chosen.log, awaited, mask_here(choice.path) if masked else None)
 
 
 def spoken(to: Target, position: int, what: str, *, as_json: bool) -> int:

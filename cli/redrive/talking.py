@@ -15,7 +15,7 @@ import anyio
 
 from redrive.handing import handed_over
 from redrive.questions import DIGEST_CHARS, approval_told
-from redrive_engine import approve, say
+from redrive_engine import Mask, approve, say
 from redrive_events import ApprovalAsked, BadInput, DecisionMade, EventLog, PersonAsked, ToolCalled, parse_json, text_of
 from redrive_projections import RunState, called_as, evolve, harmless, one_line, open_approvals
 
@@ -62,8 +62,8 @@ class Talk:
     line of stdin is what the awaited person says, and its end is the last word; a call is then allowed or denied there.
     """
 
-    def __init__(self, log: EventLog, path: Path, run_id: str, *, reads: bool) -> None:
-        self._log, self._path = log, path
+    def __init__(self, log: EventLog, path: Path, run_id: str, *, reads: bool, mask: Mask | None = None) -> None:
+        self._log, self._path, self._mask = log, path, mask
         self._stdin = _Lines(sys.stdin.fileno()) if reads else None
         self._root = _Watched(run_id)
         self._watched = {run_id: self._root}
@@ -138,7 +138,15 @@ class Talk:
 
     def _say(self, one: _Waits, asked: PersonAsked, words: str | None) -> None:
         with suppress(BadInput):  # the run has ended meanwhile
-            say(self._log, one.of.run_id, words or "", at=datetime.now(UTC), last=words is None, actor=asked.actor)
+            say(
+                self._log,
+                one.of.run_id,
+                words or "",
+                at=datetime.now(UTC),
+                last=words is None,
+                actor=asked.actor,
+                mask=self._mask,
+            )
 
     def _approve(self, one: _Waits, asked: ApprovalAsked, words: str | None) -> None:
         """A line is an answer to what was shown, or the question stays; behind the last line it is told elsewhere."""
@@ -160,6 +168,7 @@ class Talk:
                 arguments=parse_json(rest) if answer == "edit" else None,
                 reason="" if answer == "edit" else rest.strip(),
                 digest=asked.digest,
+                mask=self._mask,
             )
         except BadInput as error:
             _show(f"{error}\n{PROMPT}")

@@ -26,5 +26,5 @@ def cancel(
     """
     with Choice(log) as choice:
         to = target(choice, run)
-        position = stop(to.log, to.run_id, by=by, at=datetime.now(UTC), reason=reason)
+        position = stop(to.log, to.run_id, by=by, at=datetime.now(UTC), reason=reason, mask=to.mask)
         return spoken(to, position, f"asked to stop by {by}", as_json=as_json)

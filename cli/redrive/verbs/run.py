@@ -13,6 +13,7 @@ import typer
 from redrive.agents import agent_named
 from redrive.answering import ModelOption, PricesOption, StreamOption, UrlOption, answering
 from redrive.chosen import log_to_write
+from redrive.masking import MaskOption, mask_asked
 from redrive.options import LOG, DurabilityOption, JsonOption, LogOption
 from redrive.talking import Talk
 from redrive.terminal import say, say_json
@@ -45,6 +46,7 @@ def run(
     learn: Annotated[
         bool, typer.Option("--lessons", help="Begin with what earlier runs of this agent upon this goal have noted.")
     ] = False,
+    mask: MaskOption = "",
     log: LogOption = LOG,
     durability: DurabilityOption = "always",
     as_json: JsonOption = False,
@@ -57,6 +59,7 @@ def run(
     Exit codes: 0 succeeded or finished, 1 any other end.
     """
     loaded = agent_named(agent)
+    masking = mask_asked(log, mask) or loaded.mask
     called = run_id or mint()[:10]
     with (
         log_to_write(log, durability) as target,
@@ -73,9 +76,10 @@ def run(
                 lessons=lessons(target, loaded.name, goal) if learn else (),
                 model=real,
                 prices=prices or own_prices,
+                mask=masking,
             )
             with redirect_stdout(sys.stderr if as_json else sys.stdout):  # a tool may print: stdout has one document
-                done = anyio.run(_talking, running, Talk(target, log, called, reads=reads))
+                done = anyio.run(_talking, running, Talk(target, log, called, reads=reads, mask=masking))
         except KeyboardInterrupt:
             print(f"redrive: {on_with(called)}", file=sys.stderr)
             raise

@@ -34,5 +34,5 @@ def say(
     with Choice(log) as choice:
         to = target(choice, run)
         actor = as_whom or to.awaited or "user"
-        position = speak(to.log, to.run_id, words, at=datetime.now(UTC), last=last, actor=actor)
+        position = speak(to.log, to.run_id, words, at=datetime.now(UTC), last=last, actor=actor, mask=to.mask)
         return spoken(to, position, f"said as the {actor}", as_json=as_json)
