@@ -221,6 +221,15 @@ def test_a_read_is_not_answered_from_another_state_of_the_world() -> None:
     assert (served(sure), asked_again(sure)) == (["3"], "ModelAsked")
 
 
+def test_a_worker_that_was_lost_is_not_lost_here() -> None:
+    """What the authority said that its write had come to is what it would have seen; the gap is nobody's wall time."""
+    records, program = records_of("worker-lost-in-a-write"), RECIPES["worker-lost-in-a-write"].program
+    branch = branched(records, program)
+    assert branch.edge is None
+    assert served(branch) == ['{"item":"tea","cents":5}']
+    assert [type(one.record.event).__name__ for one in branch.records].count("LeaseGranted") == 1
+
+
 def test_parallel_calls_are_answered_in_the_order_in_which_they_were() -> None:
     """By the time that each took, whichever call stands first."""
     records, program = run(*PURCHASE, terms=Terms(done={"paid": {"known": True}}))

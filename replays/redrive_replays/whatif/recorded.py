@@ -14,6 +14,7 @@ from redrive_events import (
     ANSWERS,
     STRANGERS,
     Content,
+    EffectReconciled,
     Input,
     LeaseGranted,
     ModelReplied,
@@ -27,7 +28,7 @@ from redrive_events import (
 from redrive_projections import RunState, evolve, expired
 from redrive_replays.replayer import appends
 from redrive_replays.whatif.changes import Changes
-from redrive_replays.whatif.course import Course, Key
+from redrive_replays.whatif.course import Course, Key, Open
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,8 @@ class _Reading:
         self.state, self.course = RunState(), Course()
         self.turn, self.behind, self.last = 0, 0, start.at
         self.unheard: list[int] = []
+        self.lost: dict[int, tuple[Open, Key]] = {}
+        self.gaps: dict[int, timedelta] = defaultdict(timedelta)
 
     def take(self, append: Sequence[Record]) -> None:
         """One append further."""
@@ -129,8 +132,32 @@ class _Reading:
             self._signalled(first)
         for record in append[1:]:
             evolve(state, record)
+        if isinstance(first.event, LeaseGranted):
+            self._taken_up(first)
         self.course.take(state, append)
         self.last = first.at
+
+    def _taken_up(self, first: Record) -> None:
+        """A worker is lost: what it had begun nobody saw the end of, and what it had asked is asked by the next one."""
+        for position, asked in self.course.open.items():
+            self.gaps[position] += first.at - self.last
+            request = asked.request
+            if position not in self.state.requests and isinstance(request, ToolCalled):
+                self.lost[request.call] = asked, self.course.key(position)
+
+    def _found_out(self, record: Record) -> None:
+        """What became of a call of a lost worker is what a worker that was not lost would have seen."""
+        event = record.event
+        if isinstance(event, EffectReconciled) and event.outcome == "landed":
+            content, kind = event.content, event.media_type
+            seen = ObservationReceived(call=event.call, status="ok", content=content, media_type=kind)
+        elif isinstance(event, ObservationReceived):  # of the next attempt, since the lost one had not landed
+            seen = event
+        else:
+            return
+        if event.call in self.lost:
+            asked, key = self.lost.pop(event.call)
+            self._add(asked, key, record, seen, timedelta())
 
     def _signalled(self, first: Record) -> None:
         event = first.event
@@ -147,8 +174,12 @@ class _Reading:
 
     def _answered(self, position: int, record: Record, said: Input | None) -> None:
         asked = self.course.open[position]
+        took = record.at - asked.at - self.gaps.pop(position, timedelta())
+        self._add(asked, self.course.key(position), record, said, took)
+        self._found_out(record)
+
+    def _add(self, asked: Open, key: Key, record: Record, said: Input | None, took: timedelta) -> None:
         answer, given = _given(said, asked.request, asked.turn + 1, self.changes)
-        key, took = self.course.key(position), record.at - asked.at
         one = Answered(asked.request, answer, key, asked.turn, took, record.position, given)
         self.found.answers.append(one)
         self.found.by_key[key].append(one)
