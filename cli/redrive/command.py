@@ -8,7 +8,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ VERBS = {
     "import": "Bring traces of other tools into the log, each as runs.",
     "runs": "List the runs in the log, the latest first.",
     "show": "Show what happened in a run, or its state after an event.",
+    "policy": "Check rules, and explain why a call was judged as it was.",
     "replay": "Drive recorded runs again: the same, or where do they part?",
     "diff": "Lay two runs side by side: where and why do they part?",
     "whatif": "Drive a recorded run again with something changed.",
@@ -107,8 +108,15 @@ def _app(arguments: Sequence[str]) -> Typer:
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.callback()(_unloaded)
-    for verb in VERBS:
-        app.command(verb)(_loaded(verb) if verb == arguments[0] else _unloaded)
+    for verb, caption in VERBS.items():
+        found = _loaded(verb) if verb == arguments[0] else _unloaded
+        if isinstance(found, Mapping):
+            group = typer.Typer(rich_markup_mode=None, help=caption)
+            for name, function in found.items():
+                group.command(name)(function)
+            app.add_typer(group, name=verb)
+        else:
+            app.command(verb)(found)
     return app
 
 
@@ -116,10 +124,17 @@ def _unloaded() -> None:
     """A verb that is not asked for."""
 
 
-def _loaded(verb: str) -> Callable[..., int]:
-    module = importlib.import_module(f"redrive.verbs.{MODULES.get(verb, verb)}")
-    function: Callable[..., int] = getattr(module, MODULES.get(verb, verb))
+def _loaded(verb: str) -> Callable[..., int] | Mapping[str, Callable[..., int]]:
+    """What a verb does; several things by name, if its module has `VERBS`."""
+    name = MODULES.get(verb, verb)
+    module = importlib.import_module(f"redrive.verbs.{name}")
+    several: Mapping[str, Callable[..., int]] | None = getattr(module, "VERBS", None)
+    if several is not None:
+        return {inner: _heard(function) for inner, function in several.items()}
+    return _heard(getattr(module, name))
 
+
+def _heard(function: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(function)
     def heard(*arguments: object, **options: object) -> int:
         try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redrive_engine.policy import CedarPolicy, Known, KnownTool, Question, RulesPolicy, check_cedar, check_rules
+from redrive_engine.policy import Finding, Known, KnownTool, Question, RulesPolicy, check_policy, check_rules
 from redrive_events import Json
 from redrive_projections import MISSING
 from tests.engine.test_policy import REFUNDS
@@ -215,15 +216,27 @@ def test_what_an_agent_does_not_have(written: str, found: list[tuple[str, str, s
     assert findings(written, KNOWN) == found
 
 
-def test_policies_in_cedar_are_held_against_tools() -> None:
+def test_policies_in_cedar_are_held_against_tools(tmp_path: Path) -> None:
     """The rest of them is the schema's."""
+    file = tmp_path / "desk.cedar"
     written = 'permit(principal, action == Action::"refnd", resource);'
     written += '@id("w") forbid(principal, action in [Action::"wipe", Action::"refund"], resource);'
-    assert [tuple(one) for one in check_cedar(CedarPolicy(written), KNOWN)] == [
-        ("policy0", 0, "unknown", "no tool 'refnd'; there are find_order, refund, send_mail, wipe"),
-        ("w", 1, "unused", "tool 'wipe' is not granted"),
-    ]
-    assert check_cedar(CedarPolicy(written)) == []
+    file.write_text(written, encoding="utf-8")
+    assert check_policy(file, KNOWN) == (
+        2,
+        [
+            Finding("policy0", None, "unknown", "no tool 'refnd'; there are find_order, refund, send_mail, wipe"),
+            Finding("w", None, "unused", "tool 'wipe' is not granted"),
+        ],
+    )
+    assert check_policy(file) == (2, [])
+
+
+def test_a_finding_has_its_line(tmp_path: Path) -> None:
+    """Where the rule begins."""
+    file = tmp_path / "policy.toml"
+    file.write_text("# two rules\n" + rules("", "tool = 'refund'"), encoding="utf-8")
+    assert check_policy(file) == (2, [Finding("b", 6, "shadowed", "rule 'a' matches whatever it does")])
 
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)

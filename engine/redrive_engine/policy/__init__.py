@@ -1,7 +1,7 @@
 """Whether a call may be made: the contract's grants, and rules that people write."""
 
 from redrive_engine.policy.cedar import CedarPolicy
-from redrive_engine.policy.checking import Finding, Known, KnownTool, check_cedar, check_rules
+from redrive_engine.policy.checking import Finding, Known, KnownTool, check_policy, check_rules, meant
 from redrive_engine.policy.functions import FunctionPolicy, PolicyFunction, allow, ask, deny, edit, policy
 from redrive_engine.policy.grants import by_contract, no_such_tool
 from redrive_engine.policy.listed import Given, PolicyList, policy_in, policy_of, recorded_policy
@@ -49,11 +49,12 @@ __all__ = [
     "allow",
     "ask",
     "by_contract",
-    "check_cedar",
+    "check_policy",
     "check_rules",
     "deny",
     "edit",
     "looks_of",
+    "meant",
     "meant_as_predicate",
     "no_such_tool",
     "policy",

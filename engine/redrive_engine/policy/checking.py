@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from redrive_engine.policy.cedar import CedarPolicy
 from redrive_engine.policy.cedar_terms import actions_of
 from redrive_engine.policy.implied import contradict, implies
+from redrive_engine.policy.listed import policy_in
 from redrive_engine.policy.operands import references
-from redrive_engine.policy.paths import Path, spelled
+from redrive_engine.policy.paths import Path as Names
+from redrive_engine.policy.paths import spelled
 from redrive_engine.policy.rules import RulesPolicy
 from redrive_engine.policy.written import Clause, WrittenRule
+from redrive_engine.toml_file import TomlFile
 from redrive_events import Json
 from redrive_projections import compare
 
@@ -20,10 +24,10 @@ Kind: TypeAlias = Literal["unused", "shadowed", "unknown"]
 
 
 class Finding(NamedTuple):
-    """What is wrong with a rule: of which kind, and why, in one clause; ``number`` counts the rules from 0."""
+    """What is wrong with a rule: of which kind, and why, in one clause; the ``line`` where that is known."""
 
     rule: str
-    number: int
+    line: int | None
     kind: Kind
     text: str
 
@@ -94,25 +98,36 @@ def _is_of_tool(clause: Clause) -> bool:
     return clause.path in {("tool",), ("effect",)} and not references(clause.operand)
 
 
-def check_rules(policy: RulesPolicy, known: Known | None = None) -> list[Finding]:
-    """All that is wrong with rules, in their order; without what is ``known`` only what they say of each other."""
+def check_policy(file: Path, known: Known | None = None) -> tuple[int, list[Finding]]:
+    """How many rules a file holds, and all that is wrong with them, in their order.
+
+    Without what is ``known`` it is only what rules say of each other. Of policies in Cedar it is only which tools they
+    name: what else is wrong with them, a schema finds when they are read.
+
+    Raises:
+        BadInput: it cannot be read, or is no policy.
+    """
+    policy = policy_in(file)
+    if isinstance(policy, CedarPolicy):
+        return len(policy.rules), list(_of_cedar(policy, known)) if known else []
+    source = TomlFile.of(file, name=file.name)
+    return len(policy.rules), list(check_rules(policy, known, lambda number: source.line_of("rule", number)))
+
+
+def check_rules(
+    policy: RulesPolicy, known: Known | None = None, line_of: Callable[[int], int | None] = lambda _: None
+) -> Iterator[Finding]:
+    """All that is wrong with rules; ``line_of`` says where the rule of a number, from 0, is written."""
     check = _Check(known, open=set(known.granted) if known else set())
-    return [
-        Finding(rule.name, number, kind, text)
-        for number, rule in enumerate(policy.written)
-        for kind, text in check.of(rule)
-    ]
+    for number, rule in enumerate(policy.written):
+        for kind, text in check.of(rule):
+            yield Finding(rule.name, line_of(number), kind, text)
 
 
-def check_cedar(policy: CedarPolicy, known: Known | None = None) -> list[Finding]:
-    """Which tools policies in Cedar name that there are not, or that are not granted: the rest is the schema's."""
-    if known is None:
-        return []
-    return [
-        Finding(name, number, kind, text)
-        for number, (name, written) in enumerate(policy.written.items())
-        for kind, text in _unknown_tools(actions_of(written), known)
-    ]
+def _of_cedar(policy: CedarPolicy, known: Known) -> Iterator[Finding]:
+    for name, written in policy.written.items():
+        for kind, text in _unknown_tools(actions_of(written), known):
+            yield Finding(name, None, kind, text)
 
 
 def meant(rule: WrittenRule, known: Known) -> set[str]:
@@ -158,7 +173,7 @@ def _all_of(operand: Json) -> list[Json]:
     return list(operand) if isinstance(operand, list) else [operand]
 
 
-def _spoken_of(rule: WrittenRule) -> Iterator[Path]:
+def _spoken_of(rule: WrittenRule) -> Iterator[Names]:
     """Each path that a rule compares, refers to or sets."""
     for clause in rule.clauses:
         yield clause.path

@@ -55,7 +55,7 @@ def policy_of(given: Given | None) -> Policy | None:
     return _one(given)
 
 
-def policy_in(file: Path) -> Policy:
+def policy_in(file: Path) -> RulesPolicy | CedarPolicy:
     """The policy in a file: Cedar's, if its name ends in ``.cedar``, else rules in TOML.
 
     Raises:
