@@ -17,11 +17,11 @@ def asked_data(asked: Asked, *, thoughts: bool = False) -> dict[str, Json]:
     return asked.data() | {"messages": [plain(message.data(), thoughts=thoughts) for message in asked.messages]}
 
 
-def asked_told(asked: Asked, run_id: str, *, thoughts: bool = False) -> Iterator[Cell]:
-    """The same in lines."""
+def asked_told(asked: Asked, run_id: str, digest: str, *, thoughts: bool = False) -> Iterator[Cell]:
+    """The same in lines; ``digest`` is that of the request as it was asked."""
     rows = [
         ("request", f"at event {asked.position} of {run_id}"),
-        ("digest", asked.digest),
+        ("digest", digest),
         ("model", asked.model),
         ("parameters", canonical(asked.parameters).decode() if asked.parameters else ""),
         ("tools", canonical(asked.tools).decode() if asked.tools else ""),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
+import msgspec
 import typer
 
 from redrive_engine import FileVault, Mask
-from redrive_events import BadInput
+from redrive_engine.masking import Concealer
+from redrive_events import AnnotationMade, BadInput, Content, Record
+from redrive_projections import Asked
 
 KEY_FILE: Final = "REDRIVE_MASK_KEY_FILE"
 SECRETS: Final = "secret"
@@ -22,6 +27,9 @@ MaskOption: TypeAlias = Annotated[
         help=f"Mask credentials (secret) and these: email, phone, card, iban, cn_id; the key's file is in {KEY_FILE}.",
     ),
 ]
+
+
+UnmaskedOption: TypeAlias = Annotated[bool, typer.Option("--unmasked", help="Show credentials as they are recorded.")]
 
 
 def mask_asked(log: Path, classes: str) -> Mask | None:
@@ -41,3 +49,32 @@ def mask_here(log: Path, classes: list[str] | None = None) -> Mask | None:
     """The mask with the key that the environment names, if it names one."""
     path = os.environ.get(KEY_FILE)
     return Mask.from_file(path, classes=classes or (), vault=FileVault(f"{log}.vault")) if path else None
+
+
+class Shown:
+    """What may be shown of a run: all of it, or all but its credentials."""
+
+    def __init__(self, records: Sequence[Record], *, unmasked: bool) -> None:
+        self._concealer = None if unmasked else Concealer(msgspec.to_builtins(one.event) for one in records)
+
+    def records(self, records: Sequence[Record]) -> Sequence[Record]:
+        """Its records."""
+        if (concealer := self._concealer) is None:
+            return records
+        return [msgspec.structs.replace(one, event=concealer.event(one.event)) for one in records]
+
+    def remarks(self, remarks: list[AnnotationMade]) -> list[AnnotationMade]:
+        """What was remarked on it."""
+        return remarks if self._concealer is None else list(map(self._concealer.event, remarks))
+
+    def request(self, asked: Asked) -> Asked:
+        """What its model was asked."""
+        if (concealer := self._concealer) is None:
+            return asked
+        messages = [
+            msgspec.structs.replace(
+                one, content=msgspec.convert(concealer.data(msgspec.to_builtins(one.content)), Content)
+            )
+            for one in asked.messages
+        ]
+        return dataclasses.replace(asked, messages=tuple(messages), parameters=concealer.data(asked.parameters))

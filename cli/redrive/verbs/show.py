@@ -13,6 +13,7 @@ from rich.text import Text
 from redrive.asked import asked_data, asked_told
 from redrive.chosen import Choice
 from redrive.handing import handed_over
+from redrive.masking import Shown, UnmaskedOption
 from redrive.moments import spelled
 from redrive.options import LOG, JsonOption, LogOption, RunArgument
 from redrive.state import plain, state_data, state_told
@@ -32,6 +33,7 @@ def show(
         bool, typer.Option("--contract", help="One JSON object a step: the bounded event contract.")
     ] = False,
     thoughts: Annotated[bool, typer.Option("--thoughts", help="With what the model thought.")] = False,
+    unmasked: UnmaskedOption = False,
     log: LogOption = LOG,
     as_json: JsonOption = False,
 ) -> int:
@@ -42,6 +44,8 @@ def show(
     --handover it is what was packed when a person was last asked to take over: what was asked, known, tried and open.
     With --contract it is one JSON object on a line for each step, or each call of one: what was decided and allowed,
     what came of it and what was left of the budget, in a fixed form without any content.
+
+    Credentials are shown as [masked], also of a run that was recorded without a mask, unless --unmasked is given.
     """
     if (at is not None) + (request is not None) + handover + contract > 1:
         raise BadInput("it shows one of them at a time", place="--at, --request, --handover and --contract")
@@ -49,17 +53,20 @@ def show(
         chosen = choice.one(run)
         recording, remarks = chosen.recording(), chosen.remarks()
         held = at is None and chosen.log.holder(chosen.run_id) is not None
-    records = recording.records
+    recorded = recording.records
+    shown = Shown(recorded, unmasked=unmasked)
+    records, remarks = shown.records(recorded), shown.remarks(remarks)
     if handover:
         handed = handed_over(chosen.run_id, records)
         say_json(handed.data()) if as_json else say(*handed.told(), whole=True)
         return 0
     if contract:
-        sys.stdout.writelines(f"{msgspec.json.encode(row).decode()}\n" for row in bounded(records))
+        sys.stdout.writelines(f"{msgspec.json.encode(row).decode()}\n" for row in bounded(recorded))
         return warn(recording.problem) if recording.problem else 0
     if request is not None:
-        asked = rebuilt(records, request)
-        lines = asked_told(asked, chosen.run_id, thoughts=thoughts)
+        exact = rebuilt(recorded, request)
+        asked = shown.request(exact)
+        lines = asked_told(asked, chosen.run_id, exact.digest, thoughts=thoughts)
         say_json(asked_data(asked, thoughts=thoughts)) if as_json else say(*lines, whole=True)
         return 0
     last = records[-1].position

@@ -2,6 +2,7 @@
 
 from redrive_engine.masking.blocks import masked_content, masked_text, opened_arguments, opened_messages
 from redrive_engine.masking.classes import CLASSES
+from redrive_engine.masking.concealing import Concealer
 from redrive_engine.masking.door import OPEN, Door, SealedValueLost
 from redrive_engine.masking.mask import Mask
 from redrive_engine.masking.masked import masked_event, says_something
@@ -11,6 +12,7 @@ from redrive_engine.masking.vault import FileVault, MemoryVault, Vault
 __all__ = [
     "CLASSES",
     "OPEN",
+    "Concealer",
     "Door",
     "FileVault",
     "Mask",

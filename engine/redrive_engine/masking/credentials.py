@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -34,6 +34,7 @@ _SHAPES: Final = (
 )
 # Names behind which a credential stands, beside those of the library.
 _NAMES: Final = (
+    *("password", "passwd", "pwd", "secret", "api_?key", "auth_?key", "private_?key", "client_?key", "contraseña"),
     *("passphrase", "access_?token", "refresh_?token", "auth_?token", "bearer_?token", "session_?token", "id_?token"),
     *("access_?key", "secret_?key", "signing_?key", "encryption_?key", "密码", "口令", "密钥", "令牌"),
 )
@@ -109,8 +110,10 @@ def _compiled(pattern: re.Pattern[str]) -> Any:
 
 
 def _of_library() -> Iterator[re.Pattern[str]]:
-    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
-
+    try:
+        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+    except ModuleNotFoundError:  # a mask is not made without it, but what is shown is not left open for that
+        return
     plugins: Mapping[str, Any] = get_mapping_from_secret_type_to_class()
     for name in sorted(plugins.keys() - _LEFT_OUT):
         yield from plugins[name].denylist
@@ -118,9 +121,15 @@ def _of_library() -> Iterator[re.Pattern[str]]:
 
 @cache
 def _names() -> str:
-    from detect_secrets.plugins.keyword import DENYLIST
+    try:
+        from detect_secrets.plugins import keyword
+    except ModuleNotFoundError:
+        return _alternatives(_NAMES)
+    return _alternatives([*keyword.DENYLIST, *_NAMES])
 
-    return "|".join(sorted({*DENYLIST, *_NAMES}, key=len, reverse=True)).replace("_?", "[_-]?")
+
+def _alternatives(names: Iterable[str]) -> str:
+    return "|".join(sorted(set(names), key=len, reverse=True)).replace("_?", "[_-]?")
 
 
 @cache

@@ -137,7 +137,7 @@ def _check_installed(*, secrets: bool) -> None:
     try:
         importlib.import_module("cryptography")
         if secrets:
-            next(credentials(""), None)
+            importlib.import_module("detect_secrets")
     except ModuleNotFoundError as error:
         raise BadInput("masking needs more than is installed: pip install 'redrive[mask]'", place="mask") from error
 
