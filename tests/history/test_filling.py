@@ -147,7 +147,7 @@ def test_a_transaction_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch
         before = tables(history.db)
         put(log, refund())
         with monkeypatch.context() as patch:
-            patch.setattr(filling, "rendered", lambda *_: 1 / 0)
+            patch.setattr(filling, "Rendering", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 history.refresh()
         assert tables(history.db) == before

@@ -12,14 +12,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
 
 from redrive_events import BadInput, MemoryLog, SqliteLog
 from redrive_projections.history import History, ask, beside, filling, opened, rebuild
-from redrive_projections.history.rows import rendered
+from redrive_projections.history.rows import Rendering
 from redrive_projections.history.segments import locked, segments
 from tests.history.story import begin_all, put, refund, remark
 
@@ -35,7 +34,7 @@ log = SqliteLog(sys.argv[1])
 """
 KILLED = f"""{SMALL}
 where, left = sys.argv[2], int(sys.argv[3])
-module = filling if where in {{"rendered", "write"}} else segments
+module = filling if where in {{"Rendering", "write"}} else segments
 real = getattr(module, where)
 def killing(*given, **named):
     global left
@@ -99,11 +98,11 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the runs that were rendered since."""
     runs: list[str] = []
 
-    def watched(run: int, run_id: str, *read: Any) -> Any:
+    def watched(number: int, run_id: str) -> Rendering:
         runs.append(run_id)
-        return rendered(run, run_id, *read)
+        return Rendering(number, run_id)
 
-    monkeypatch.setattr(filling, "rendered", watched)
+    monkeypatch.setattr(filling, "Rendering", watched)
     return runs
 
 
@@ -434,9 +433,9 @@ def test_who_would_write_too_waits(log: SqliteLog, path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("where", "times"),
     [
-        pytest.param("rendered", 1, id="before the first run"),
-        pytest.param("rendered", 15, id="in the middle"),
-        pytest.param("rendered", 40, id="at the last run"),
+        pytest.param("Rendering", 1, id="before the first run"),
+        pytest.param("Rendering", 15, id="in the middle"),
+        pytest.param("Rendering", 40, id="at the last run"),
         pytest.param("write", 9, id="inside a transaction"),
         pytest.param("create", 1, id="before there are tables"),
         pytest.param("_finish", 1, id="when all rows are there"),
@@ -471,7 +470,7 @@ def test_what_was_written_before_a_kill_is_not_written_again(path: Path, monkeyp
     log = SqliteLog(path)
     for number in range(40):
         put(log, refund(f"run-{number}"))
-    assert run(KILLED, path, "rendered", 30).returncode == -signal.SIGKILL
+    assert run(KILLED, path, "Rendering", 30).returncode == -signal.SIGKILL
     runs = built(monkeypatch)
     assert ask(log, TELL_ALL, path=path).rows == [(40, 1000, 1000, 1000)]
     assert runs == [f"run-{number}" for number in range(28, 40)]

@@ -6,11 +6,12 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redrive_events import NOTES, EventLog, StoredLine
-from redrive_projections.history.reading import Lines
-from redrive_projections.history.rows import rendered
+from redrive_projections.history.reading import Lines, OutOfOrder
+from redrive_projections.history.rows import SETTLED, Rendering
 from redrive_projections.history.tables import ROWS, schema
 from redrive_projections.history.writing import write
 
@@ -81,45 +82,124 @@ def streams_of(db: DuckDBPyConnection, run_ids: list[str], source: str = "inside
     return {stream.run_id: stream for stream in found}
 
 
-def fill(  # noqa: PLR0913 - all by name
-    db: DuckDBPyConnection,
-    place: str,
-    log: EventLog,
-    grown: Growth,
-    *,
-    earlier: Known,
-    last_run: int,
-    moved: Callable[[Sequence[int]], object] = len,
-) -> None:
-    """Put the rows of all runs that have grown into the tables at ``place``, in transactions that hold whole runs.
+class Place:
+    """Tables in a database, and how rows of runs come there.
 
-    ``earlier`` tells what is known of them elsewhere, ``moved`` hears in each transaction the numbers of those from
-    there; ``last_run`` is the highest number that a run has there. What is at ``place`` already of an attempt that
-    was broken off is gone on with.
-
-    Raises:
-        Unfit: what is known of a run is not what the log holds.
+    ``db`` and ``name`` say where; ``earlier`` tells what is known of runs elsewhere, and ``last_run`` the highest
+    number that a run has there; ``moved`` hears in each transaction the numbers of those that it now has from there.
+    Of runs that go on it remembers up to ``live_max``, so that only what was appended is read.
     """
-    runs = grown.runs()
-    here, before = streams_of(db, runs), earlier(runs)
-    elsewhere = {stream.run for stream in before.values()} - {stream.run for stream in here.values()}
-    (last_here,) = db.execute("SELECT coalesce(max(run), 0) FROM inside.streams").fetchall()[0]
-    number, writer = max(last_run, last_here), _Writer(db, place)
-    known = {**before, **here}
-    numbers = {run_id.removesuffix(NOTES): stream.run for run_id, stream in known.items()}
-    left = [run_id for run_id in runs if not _reached(run_id, here, known, grown.reach)]
-    with _uncollected():
-        while left:
-            batch, left = _cut(left, grown.reach)
-            with _transaction(db):
-                _forget(db, place, {here[run_id].run for run_id in _both(batch) if run_id in here})
-                for run_id in batch:
-                    if run_id not in numbers:
-                        number += 1
-                        numbers[run_id] = number
-                    writer.render(log, run_id, numbers[run_id], known, grown.reach)
+
+    def __init__(
+        self,
+        db: DuckDBPyConnection,
+        name: str,
+        *,
+        earlier: Known,
+        last_run: int,
+        moved: Callable[[Sequence[int]], object] = len,
+        live_max: int = 0,
+    ) -> None:
+        self._db, self._name = db, name
+        self._earlier, self._last_run, self._moved = earlier, last_run, moved
+        self._live: dict[str, Rendering] = {}
+        self._live_max = live_max
+
+    def fill(self, log: EventLog, grown: Growth) -> None:
+        """Put in the rows of all runs that have grown, in transactions that hold whole runs.
+
+        What is there already of an attempt that was broken off is gone on with.
+
+        Raises:
+            Unfit: what is known of a run is not what the log holds.
+        """
+        runs = grown.runs()
+        here, before = streams_of(self._db, runs), self._earlier(runs)
+        known = {**before, **here}
+        numbers = self._numbered(runs, known)
+        held = {stream.run for stream in here.values()}
+        moving = {stream.run for stream in before.values()} - held
+        left = [run_id for run_id in runs if not _reached(run_id, here, known, grown.reach)]
+        with _uncollected():
+            while left:
+                batch, left = _cut(left, grown.reach)
+                work = _Work(log, known, grown.reach, held)
+                try:
+                    self._put({run_id: numbers[run_id] for run_id in batch}, work, moving)
+                except OutOfOrder:  # something that was in order is no longer
+                    self._live.clear()
+                    self._put({run_id: numbers[run_id] for run_id in batch}, work, moving)
+
+    def _put(self, runs: Mapping[str, int], work: _Work, moving: set[int]) -> None:
+        """One transaction."""
+        live = {run_id: self._live.pop(run_id) for run_id in self._live.keys() & runs.keys()}
+        writer, lasting = _Writer(self._db, self._name), dict[str, Rendering]()
+        try:
+            with _transaction(self._db):
+                self._forget([runs[run_id] for run_id in live], ROWS.keys() - SETTLED)
+                self._forget([run for run_id, run in runs.items() if run in work.held and run_id not in live], ROWS)
+                for run_id, run in runs.items():
+                    rendering = live.pop(run_id, None) or Rendering(run, run_id)
+                    work.render(run_id, rendering, writer)
+                    if self._live_max and rendering.lasts:
+                        lasting[run_id] = rendering
+                        if len(lasting) > self._live_max:
+                            del lasting[next(iter(lasting))]
                 writer.flush()
-                moved([numbers[run_id] for run_id in batch if numbers[run_id] in elsewhere])
+                self._moved([run for run in runs.values() if run in moving])
+        except BaseException:
+            self._live.clear()
+            raise
+        self._live |= lasting
+        for run_id in list(self._live)[: -self._live_max or None]:
+            del self._live[run_id]
+
+    def _numbered(self, runs: Sequence[str], known: Mapping[str, Stream]) -> dict[str, int]:
+        """The number of each run: its own, or the next one."""
+        numbers = {run_id.removesuffix(NOTES): stream.run for run_id, stream in known.items()}
+        (last_here,) = self._db.execute("SELECT coalesce(max(run), 0) FROM inside.streams").fetchall()[0]
+        following = count(max(self._last_run, last_here) + 1)
+        return {run_id: numbers.get(run_id) or next(following) for run_id in runs}
+
+    def _forget(self, runs: Sequence[int], tables: Iterable[str]) -> None:
+        if runs:
+            numbers = ", ".join(map(str, runs))
+            for table in (*(f"{self._name}.{name}" for name in tables), "inside.streams"):
+                self._db.execute(f"DELETE FROM {table} WHERE run IN ({numbers})")
+
+
+class _Work(NamedTuple):
+    """A log, what is known of its streams, how far they are to be read, and the runs that have rows here already."""
+
+    log: EventLog
+    known: Mapping[str, Stream]
+    reach: Mapping[str, int]
+    held: set[int]
+
+    def render(self, run_id: str, rendering: Rendering, writer: _Writer) -> None:
+        """The rows of a run, as far as its streams are to be read; what is settled already is there."""
+        ends = dict[str, tuple[int, bytes]]()
+        if rendering.begun:
+            ends = {one: self.known[one][2:] for one in _both([run_id]) if one in self.known}
+
+        def lines(stream: str) -> Lines:
+            return lambda after: self._until(stream, after, ends)
+
+        for table, rows in rendering.further(lines(run_id), lines(run_id + NOTES)):
+            writer.put(table, rows)
+        writer.put("streams", [(stream, rendering.run, *end) for stream, end in ends.items()])
+
+    def _until(self, stream: str, after: int, ends: dict[str, tuple[int, bytes]]) -> Iterator[StoredLine]:
+        """The lines of a stream behind a position; where the last one stands, and its digest, are left in ``ends``."""
+        seal = self.known.get(stream)
+        last = self.reach.get(stream, seal.position if seal is not None else 0)
+        for line in self.log.lines(stream, after=after) if last > after else ():
+            if line.position > last:
+                break
+            if seal is not None and line.position == seal.position and line.digest != seal.digest:
+                raise Unfit("it is the history of another log")
+            ends[stream] = line[:2]
+            yield line
 
 
 @contextmanager
@@ -159,33 +239,11 @@ def _reached(run_id: str, here: Mapping[str, Stream], known: Mapping[str, Stream
 def _cut(run_ids: list[str], reach: Mapping[str, int]) -> tuple[list[str], list[str]]:
     """The runs of one transaction, and those behind them."""
     records = 0
-    for count, run_id in enumerate(run_ids, start=1):
+    for place, run_id in enumerate(run_ids, start=1):
         records += sum(reach.get(stream, 0) for stream in _both([run_id]))
         if records >= RECORDS_MAX:
-            return run_ids[:count], run_ids[count:]
+            return run_ids[:place], run_ids[place:]
     return run_ids, []
-
-
-def _forget(db: DuckDBPyConnection, place: str, runs: set[int]) -> None:
-    if runs:
-        numbers = ", ".join(map(str, runs))
-        for table in (*(f"{place}.{name}" for name in ROWS), "inside.streams"):
-            db.execute(f"DELETE FROM {table} WHERE run IN ({numbers})")
-
-
-def _until(
-    log: EventLog, stream: str, known: Stream | None, last: int | None, ends: dict[str, StoredLine]
-) -> Iterator[StoredLine]:
-    """The lines of a stream up to a position; the last one is left in ``ends``."""
-    seal = known.position if known is not None else 0
-    last = seal if last is None else last
-    for line in log.lines(stream) if last else ():
-        if line.position > last:
-            break
-        if line.position == seal and known is not None and line.digest != known.digest:
-            raise Unfit("it is the history of another log")
-        ends[stream] = line
-        yield line
 
 
 class _Writer:
@@ -199,25 +257,13 @@ class _Writer:
         self._bytes = 0
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in self._names}
 
-    def render(
-        self, log: EventLog, run_id: str, run: int, known: Mapping[str, Stream], reach: Mapping[str, int]
-    ) -> None:
-        """All rows of a run, as far as its streams are to be read."""
-        ends: dict[str, StoredLine] = {}
-
-        def lines(stream: str) -> Lines:
-            return lambda: _until(log, stream, known.get(stream), reach.get(stream), ends)
-
-        for table, rows in rendered(run, run_id, lines(run_id), lines(run_id + NOTES)):
-            self._put(table, rows)
-        self._put("streams", [(stream, run, end.position, end.digest) for stream, end in ends.items()])
-
     def flush(self) -> None:
         """Write what is left."""
         for table in self._names:
             self._write(table)
 
-    def _put(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    def put(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Rows for a table, in the order of its columns."""
         waiting = self._rows[table]
         before = len(waiting)
         waiting.extend(rows)

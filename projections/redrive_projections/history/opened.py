@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from redrive_events import EventLog, Head, LogUnusable, MemoryLog
-from redrive_projections.history.filling import Growth, Stream, Unfit, create, fill, growth, streams_of
+from redrive_projections.history.filling import Growth, Place, Stream, Unfit, create, growth, streams_of
 from redrive_projections.history.segments import (
     Segment,
     all_streams,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # More records than these are written into a segment when a history is opened; fewer are read anew each time.
 TAIL_RECORDS_MAX = 4_000
+# Of so many runs that go on it is remembered how far they have come.
+LIVE_MAX = 256
 # So often the segments are looked up again that another process has joined meanwhile.
 TRIES = 20
 
@@ -145,7 +147,6 @@ class History:
         self._streams = all_streams(len(chain)) if chain else ""
         self._segments = range(1, len(chain) + 1)
         self._watermark = chain[-1].watermark if chain else 0
-        self._last_run = 0
         self.db.execute("BEGIN")
         self.db.execute("CREATE SCHEMA tail")
         create(self.db, "tail")
@@ -157,9 +158,11 @@ class History:
         self.db.execute("COMMIT")
         heads = list(self._log.runs()) if chain else []
         grown = growth(self._log, self._watermark)
+        last_run = 0
         if chain:
-            ((self._last_run,),) = self.db.execute(f"SELECT max(run) FROM {self._streams}").fetchall()
+            ((last_run,),) = self.db.execute(f"SELECT max(run) FROM {self._streams}").fetchall()
             self._believe(heads, grown)
+        self._tail = self._tail_of(last_run)
         self._take_in(grown)
 
     def _whole(self, table: str) -> str:
@@ -187,6 +190,14 @@ class History:
         """Put what has grown into memory, in place of what was known of these runs."""
         import duckdb
 
+        try:
+            self._tail.fill(self._log, grown)
+        except duckdb.OutOfMemoryException as error:
+            raise LogUnusable("in memory", f"its history cannot be built: {first_line(error)}") from error
+        self._watermark = grown.offset
+
+    def _tail_of(self, last_run: int) -> Place:
+        """What is newer than the segments, in memory."""
         db = self.db.cursor()
 
         def earlier(run_ids: list[str]) -> Mapping[str, Stream]:
@@ -196,13 +207,7 @@ class History:
             for number in self._segments if runs else ():
                 db.execute(f"INSERT INTO inside.gone_{number} VALUES {', '.join(f'({run})' for run in runs)}")
 
-        try:
-            fill(db, "tail", self._log, grown, earlier=earlier, last_run=self._last_run, moved=moved)
-        except duckdb.OutOfMemoryException as error:
-            raise LogUnusable("in memory", f"its history cannot be built: {first_line(error)}") from error
-        finally:
-            db.close()
-        self._watermark = grown.offset
+        return Place(db, "tail", earlier=earlier, last_run=last_run, moved=moved, live_max=LIVE_MAX)
 
 
 def rebuilt(folder: Path, log: EventLog) -> None:

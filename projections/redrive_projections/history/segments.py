@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from redrive_events import EventLog, canonical
-from redrive_projections.history.filling import Growth, Stream, Unfit, create, fill, streams_of
+from redrive_projections.history.filling import Growth, Place, Stream, Unfit, create, streams_of
 from redrive_projections.history.tables import ROWS, schema
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def seal(folder: Path, log: EventLog, grown: Growth) -> None:
         def earlier(run_ids: list[str]) -> dict[str, Stream]:
             return streams_of(db, run_ids, source) if chain else {}
 
-        fill(db, "main", log, grown, earlier=earlier, last_run=last_run)
+        Place(db, "main", earlier=earlier, last_run=last_run).fill(log, grown)
         _finish(db, folder, begun, grown.offset, grown.records)
     _join(folder)
 

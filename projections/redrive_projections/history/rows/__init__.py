@@ -44,40 +44,62 @@ from redrive_events import (
     VerdictGiven,
     kind_of,
 )
-from redrive_projections.history.reading import Lines, records_of
+from redrive_projections.history.reading import Lines, Reader
 from redrive_projections.history.rows import asking, calling, deciding, overall, remarks
 from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.values import whole
 
-__all__ = ["rendered"]
+__all__ = ["SETTLED", "Rendering"]
 
 # After so many records, or bytes of them, what is settled is handed on.
 EVENTS_MAX: Final = 4_096
 BYTES_MAX: Final = 4_000_000
 
 
-def rendered(run: int, run_id: str, records: Lines, notes: Lines) -> Iterator[tuple[str, Iterable[tuple[Any, ...]]]]:
-    """All rows of a run by table, from its stored records and those of the stream beside it.
+# The tables whose rows no later record changes; those of all others are written whole each time.
+SETTLED: Final = frozenset({"events", "payloads", "verdicts", "facts", "messages"})
 
-    What no later record changes comes early, and is not kept.
-    """
-    rows, count = RunRows(run, run_id), 0
-    overall.begin(rows)
-    for payload, record in records_of(run_id, records):
-        _add(rows, payload, record)
-        count += 1
-        if count % EVENTS_MAX == 0 or rows.payload_bytes > BYTES_MAX:
-            yield from rows.settled()
-    for _, record in records_of(run_id + NOTES, notes):
-        rows.of_run.quarantined += type(record.event) is Quarantined
-        if type(record.event) is AnnotationMade:
-            remarks.annotated(rows, record, record.event)
-    if count:  # a run that nobody began has no rows of its own: only what was said beside it
-        yield "runs", [msgspec.structs.astuple(overall.finished(rows, count))]
-        yield "budgets", map(msgspec.structs.astuple, overall.accounts(rows))
-        yield "lineage", map(msgspec.structs.astuple, rows.lineage)
-    yield from rows.settled()
-    yield from rows.unsettled()
+
+class Rendering:
+    """All rows of a run by table, from its stored records and those of the stream beside it; it can be gone on with."""
+
+    def __init__(self, run: int, run_id: str) -> None:
+        self.run = run
+        self._rows, self._records = RunRows(run, run_id), 0
+        self._run, self._notes = Reader(run_id), Reader(run_id + NOTES)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was taken in."""
+        return bool(self._run.position or self._notes.position)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is worth to be gone on with: the run will, and nothing in it is out of order."""
+        return self._run.plain and self._notes.plain and self._rows.state.end is None
+
+    def further(self, records: Lines, notes: Lines) -> Iterator[tuple[str, Iterable[tuple[Any, ...]]]]:
+        """The rows that are settled by what was appended since, as they come, and then all of the others.
+
+        Raises:
+            OutOfOrder: it cannot be gone on with.
+        """
+        rows = self._rows
+        for payload, record in self._run.records(records):
+            _add(rows, payload, record)
+            self._records += 1
+            if self._records % EVENTS_MAX == 0 or rows.payload_bytes > BYTES_MAX:
+                yield from rows.settled()
+        for _, record in self._notes.records(notes):
+            rows.notes_quarantined += type(record.event) is Quarantined
+            if type(record.event) is AnnotationMade:
+                remarks.annotated(rows, record, record.event)
+        if self._records:  # a run that nobody began has no rows of its own: only what was said beside it
+            yield "runs", [msgspec.structs.astuple(overall.finished(rows, self._records))]
+            yield "budgets", map(msgspec.structs.astuple, overall.accounts(rows))
+            yield "lineage", map(msgspec.structs.astuple, overall.lineage(rows))
+        yield from rows.settled()
+        yield from rows.unsettled()
 
 
 def _add(rows: RunRows, payload: bytes | None, record: Record) -> None:

@@ -17,7 +17,6 @@ from redrive_projections.history.tables import (
     DivergenceRow,
     EffectRow,
     FactRow,
-    LineageRow,
     MessageRow,
     ModelCallRow,
     Moment,
@@ -58,7 +57,9 @@ class RunRows:
         self.messages: list[MessageRow] = []
         self.annotations: list[AnnotationRow] = []
         self.divergences: list[DivergenceRow] = []
-        self.lineage: list[LineageRow] = []
+        self.notes_quarantined = 0
+        # Another run, the call in it, and what tells that this began the run; a remark counts if nothing else knows.
+        self.begun_by: list[tuple[str, int | None, str]] = []
         self.costed = False
         self.undecided: StepRow | None = None
         self.asked: dict[int, ModelCallRow] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from redrive_events import LeaseGranted, PersonAsked, Record, RunEnded, RunStarted, StopDecided
 from redrive_projections.budget import limits, used
@@ -12,21 +13,25 @@ from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.tables import BudgetRow, LineageRow, MessageRow, RunRow
 from redrive_projections.history.values import json_text, whole
 
-
-def begin(rows: RunRows) -> None:
-    """What the name alone tells of a run."""
-    parent, _, call = rows.run_id.rpartition("/")
-    if parent:
-        begun_by(rows, parent, int(call), "name")
+# In this order what tells of another run is believed: the last of them.
+_TOLD_BY: Final = ("name", "start", "remark")
 
 
-def begun_by(rows: RunRows, parent: str, call: int | None, known_by: str) -> None:
-    """Another run began it; a call 0 is not known."""
-    row = rows.of_run
-    row.parent, row.parent_call = parent, whole(call) or None if call is not None else None
-    rows.lineage = [
-        LineageRow(run=rows.run, run_id=rows.run_id, parent_id=parent, parent_call=row.parent_call, known_by=known_by)
-    ]
+def lineage(rows: RunRows) -> list[LineageRow]:
+    """Where it came from: as it says itself, else by its name, else as a remark says."""
+    found: LineageRow | None = None
+    parent, _, number = rows.run_id.rpartition("/")
+    named = [(parent, int(number), "name")] if parent else []
+    for told, call, known_by in sorted([*named, *rows.begun_by], key=lambda one: _TOLD_BY.index(one[2])):
+        if known_by != "remark" or found is None or found.parent_call is None:
+            found = LineageRow(
+                run=rows.run,
+                run_id=rows.run_id,
+                parent_id=told,
+                parent_call=None if call is None else whole(call) or None,
+                known_by=known_by,
+            )
+    return [] if found is None else [found]
 
 
 def started(rows: RunRows, record: Record, event: RunStarted) -> None:
@@ -41,7 +46,7 @@ def started(rows: RunRows, record: Record, event: RunStarted) -> None:
     row.parts = {name: part.digest for name, part in event.parts.items()}
     row.currency, row.model = event.contract.budget.currency, event.contract.model or None
     if (parent := event.parent) is not None:
-        begun_by(rows, parent.run_id, parent.call, "start")
+        rows.begun_by.append((parent.run_id, parent.call, "start"))
     if (source := event.source) is not None:
         row.grade, row.missing = source.grade, source.missing
         row.source_format, row.source_sha256 = source.format, source.sha256
@@ -86,7 +91,9 @@ def ended(rows: RunRows, record: Record, event: RunEnded) -> None:
 def finished(rows: RunRows, records: int) -> RunRow:
     """The row of the run, as it is after so many records."""
     state, row = rows.state, rows.of_run
-    row.quarantined += len(state.quarantined)
+    row.quarantined = rows.notes_quarantined + len(state.quarantined)
+    for found in lineage(rows):
+        row.parent, row.parent_call = found.parent_id, found.parent_call
     row.status, row.last_at, row.records = status(state), rows.last_at, records
     # What a child has used stands in its own row, so that a sum over all runs counts it once.
     row.steps, row.tool_calls, row.wall_ms = state.steps, state.tool_calls, whole(state.wall_us // 1000)

@@ -6,7 +6,6 @@ from typing import Final
 
 from redrive_events import PARENT, AnnotationMade, Json, Record
 from redrive_projections.history.rows.gathered import RunRows
-from redrive_projections.history.rows.overall import begun_by
 from redrive_projections.history.tables import AnnotationRow, DivergenceRow, JsonText
 from redrive_projections.history.values import json_text, moment, number_of, whole
 
@@ -32,10 +31,10 @@ def annotated(rows: RunRows, record: Record, event: AnnotationMade) -> None:
     told = event.value if isinstance(event.value, dict) else {}
     if event.name == DIVERGENCE:
         _parted(rows, row, told)
-    elif event.name == PARENT and rows.of_run.parent_call is None:
+    elif event.name == PARENT:
         run, call = told.get("run_id"), told.get("call")
         if isinstance(run, str):
-            begun_by(rows, run, call if isinstance(call, int) else None, "remark")
+            rows.begun_by.append((run, call if isinstance(call, int) else None, "remark"))
 
 
 def _parted(rows: RunRows, remark: AnnotationRow, told: dict[str, Json]) -> None:
