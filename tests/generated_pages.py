@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from redrive_projections.history import Table, schema
+from redrive_projections.history import LABELS, MACROS, MEASURES, TALLIES, Table, Told, View, schema, views
 from redrive_replays.traces import IMPORTERS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -19,6 +19,45 @@ and never needed: delete the file, and the next question builds it anew. Only wh
 
 A column that is not known, or does not apply, is NULL. Times are UTC. Columns of type `JSON` are read with `->` and
 `->>`.
+"""
+
+MEASURES_HEAD = """\
+# Measures, views and macros
+
+Over the [tables](tables.md) stand the measures of how well runs do, and views and macros for what is asked again and
+again; the [cookbook](cookbook.md) shows them at work.
+
+A measure is a share, a mean or a sum over a set of runs, and NULL where there is nothing to compute it from. `measures`
+has them over all runs, `measures_by_arm` and its like by what runs have in common, `measures_by_run` for each run,
+`measures_of(run_ids)` over runs of your choice. Runs that another run began count with it: what they used is added to
+it, and it is the run at the top that succeeds or not.
+
+## Measures
+
+| measure | unit | what it says |
+| --- | --- | --- |
+"""
+
+LABELS_HEAD = """\
+
+## Labels
+
+Some measures need somebody's word. It is a remark on the run (`rd.annotate`), `true` or `false`, or
+a number, of which 1 says yes and less says no; of several on one place the last counts.
+
+| name | what it says |
+| --- | --- |
+"""
+
+TALLIES_HEAD = """\
+
+## What is counted
+
+Measures are computed from `tallies`, one row for each run, or from `tree_tallies`, one row for each run that no other
+began. Any other set of runs is measured in the same way: `sum(succeeded) / sum(judged)` is `task_success`.
+
+| column | what it counts |
+| --- | --- |
 """
 
 
@@ -38,13 +77,27 @@ def tables() -> str:
     return "\n".join([TABLES, *(line for table in schema() for line in _section(table))])
 
 
+def measures() -> str:
+    """The page on measures, views and macros."""
+    parts = [MEASURES_HEAD, *(f"| `{one.name}` | {one.unit} | {one.told} |\n" for one in MEASURES)]
+    parts += [LABELS_HEAD, *_told(LABELS), TALLIES_HEAD, *_told(TALLIES)]
+    parts += ["\n## Views\n\n| view | what a row is |\n| --- | --- |\n", *_told(views())]
+    parts += ["\n## Macros\n\n| macro | what it gives |\n| --- | --- |\n"]
+    parts += [f"| `{macro.call}` | {macro.told} |\n" for macro in MACROS]
+    return "".join(parts)
+
+
 def formats() -> str:
     """The page on what can be imported."""
     rows = [("redrive", "Redrive recordings"), *((importer.name, importer.reads) for importer in IMPORTERS)]
     return FORMATS + "".join(f"| `{name}` | {reads} |\n" for name, reads in rows)
 
 
-PAGES: dict[str, Callable[[], str]] = {"tables.md": tables, "formats.md": formats}
+PAGES: dict[str, Callable[[], str]] = {"tables.md": tables, "measures.md": measures, "formats.md": formats}
+
+
+def _told(named: Iterable[Told | View]) -> list[str]:
+    return [f"| `{one.name}` | {one.told} |\n" for one in named]
 
 
 def _section(table: Table) -> Iterator[str]:

@@ -21,7 +21,7 @@ class Measure(NamedTuple):
     told: str
 
 
-# What a person, or a judge, says of a run or of a place in it, by `annotate` or `redrive annotate`.
+# What a person, or a judge, says of a run or of a place in it, by `redrive.annotate`.
 LABELS: Final = (
     Told("task_success", "Of a run: whether it did what was asked. Takes precedence over its status."),
     Told("reward", "Of a run, where nobody said `task_success`: the task is done if it is 1. Imports bring it along."),
