@@ -76,6 +76,7 @@ async def execute(
         work = _work(tool, call)
     except BadInput as error:
         return replace(_outcome(tool, "error", f"{tool.declaration.name}: {error.problem}", door), error="refused")
+    tool = tool.undoing if call.compensates else tool
     came = await attempt(work, set() if running is None else running, lambda came: late(_outcome_of(tool, came, door)))
     if not door.is_masking:
         return _outcome_of(tool, came, door)
@@ -135,7 +136,7 @@ async def ask_reconcile(
         return "not_landed", None
     if isinstance(found, Landed):
         try:
-            return "landed", _returned(tool, found.value, door)
+            return "landed", _returned(tool.undoing if call.compensates else tool, found.value, door)
         except Exception:  # noqa: BLE001 - an answer that has no spelling says nothing
             return "unknown", None
     return "unknown", None

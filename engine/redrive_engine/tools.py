@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import re
@@ -139,7 +140,10 @@ OfCall = TypeVar("OfCall", bound=Callable[[Call], object])
 
 
 class Tool:
-    """A declaration, the function that acts, one that asks the authority, one that undoes; called, it is the first."""
+    """A declaration, the function that acts, one that asks the authority, one that undoes; called, it is the first.
+
+    ``result`` is how what it returns is written as JSON; ``undoing`` is the tool as far as it undoes.
+    """
 
     def __init__(self, run: Function, declaration: Declaration, arguments: Arguments) -> None:
         self.__name__: str = run.__name__
@@ -147,6 +151,7 @@ class Tool:
         self.result = _result(run, declaration.name)
         self.reconciler: Callable[[Call], object] | None = None
         self.compensator: Callable[[Call], object] | None = None
+        self.undoing = self
         functools.update_wrapper(self, run, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -174,8 +179,9 @@ class Tool:
         """
         if self.declaration.effect == "read":
             raise TypeError(f"tool {self.declaration.name}: it only reads, so there is nothing to undo")
-        self.compensator = function
-        self.declaration = replace(self.declaration, compensable=True)
+        self.compensator, self.declaration = function, replace(self.declaration, compensable=True)
+        self.undoing = copy.copy(self)
+        self.undoing.result = _result(function, self.declaration.name)
         return function
 
 
