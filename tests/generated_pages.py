@@ -14,11 +14,36 @@ TABLES = """\
 # The SQL tables
 
 `redrive sql` asks about every run in the log, in [DuckDB's SQL](https://duckdb.org/docs/stable/sql/introduction). The
-tables are computed from the log, kept beside it in a file of their own, brought up to date whenever something is asked,
-and never needed: delete the file, and the next question builds it anew. Only what reads is allowed.
+tables are computed from the log, kept beside it in a folder of their own, brought up to date whenever something is
+asked, and never needed: delete the folder, and the next question builds it anew. Only what reads is allowed.
 
 A column that is not known, or does not apply, is NULL. Times are UTC. Columns of type `JSON` are read with `->` and
-`->>`.
+`->>`. Tables are joined by `run`, a number, and `position`; `steps` has decision, verdict and observation of a call in
+one row, and what is long stands apart, in `payloads`.
+
+## How they are kept
+
+DuckDB lets either one process write a file, or many read it. So the history of `redrive.db`, in `redrive.db.history/`,
+is a chain of files, *segments*: each is written once, by one process under a lock, and only read from then on. What
+stands behind the last segment is rendered into the memory of whoever asks, and views put both together under one name.
+
+- **Never less than the log held when it was asked.** A segment is named by the two offsets of the log between which it
+  holds all that happened; what is behind the last one is read from the log itself, whenever something is asked, and by
+  `refresh` in a process that keeps its history open.
+- **Nobody waits for a reader.** Whoever records only writes the log. Any number of questions, notebooks and other
+  processes read the same segments; a file that was replaced stays readable for those who have it open.
+- **Who writes.** When more than 4,000 records stand behind the last segment, the next who asks writes them into a new
+  one, and joins it with those before that are small beside it, so that there are only ever a few. Others who would do
+  the same wait for the lock, which ends with its process. A short log has no such folder at all.
+- **A killed process loses little.** Rows of whole runs are committed with how far their streams have come; the file
+  gets its name when it is complete. The next one goes on with what is there.
+- **Nothing kept is believed unseen.** A segment of another version, of another log, of the same log put together in
+  another order, or one that is damaged, is thrown away and made anew without a word. Where nothing can be written
+  (another's folder, a full disk), all is built in memory.
+- **The same rows, however they came.** Built at once or in any number of pieces, the tables are equal, row by row;
+  tests cut histories at random to hold that.
+
+`redrive rebuild` makes all of it anew.
 """
 
 MEASURES_HEAD = """\

@@ -40,7 +40,7 @@ class AnnotationRow(Row, kw_only=True):
 
 
 class DivergenceRow(Row, kw_only=True):
-    """One row for each place where a replay that was kept parted from the run: a remark of the name divergence."""
+    """One row for each remark `divergence`: where a replay parted from the run, told by an object with these names."""
 
     note: Annotated[int, "The remark's place among those on this run, counted from 1."]
     found_at: Annotated[Moment, "When it was kept."]
