@@ -36,6 +36,7 @@ VERBS = {
     "export": "Write runs as a portable recording.",
     "run": "Set an agent upon a goal, or go on with its run.",
     "say": "Say something to a run, as the person it waits for.",
+    "check": "Check an agent's contract before a run.",
     "cancel": "Ask a run to stop before its next action.",
     "approvals": "List what waits for a person's approval, with what would happen.",
     "approve": "Allow a call that waits for an approval.",

@@ -93,7 +93,7 @@ def test_a_request_for_a_program_is_the_request_itself(redrive: Redrive, refund:
     ("options", "problem"),
     [
         (("--request", "12"), "at event 12 no model was asked, but at 3, 11, 20"),
-        (("--request", "3", "--at", "3"), "--at, --request and --handover: it shows one of them at a time"),
+        (("--request", "3", "--at", "3"), "--at, --request, --handover and --contract: it shows one of them at a time"),
     ],
 )
 def test_what_is_no_request_is_told(redrive: Redrive, refund: str, options: tuple[str, ...], problem: str) -> None:
@@ -175,3 +175,22 @@ def test_a_run_that_a_worker_holds_reads_running(redrive: Redrive, folder: Path)
     assert json.loads(redrive("runs", "--json").out)[0]["status"] == "running"
     assert json.loads(redrive("show", "run-1", "--json").out)["status"] == "running"
     assert json.loads(redrive("show", "run-1", "--at", "1", "--json").out)["status"] == "unfinished"
+
+
+def test_the_bounded_event_contract(refund: str, redrive: Redrive) -> None:
+    """One JSON object a line, with exactly these fields, and nothing else is shown with it."""
+    said = redrive("show", refund, "--contract")
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    assert [(row["step"], row["decision"], row["tool"], row["policyDecision"]) for row in rows] == [
+        (1, "tool_call", "find_order", "allowed"),
+        (2, "tool_call", "refund", "allowed"),
+        (3, "finish", None, None),
+    ]
+    assert list(rows[1]) == [
+        *("step", "decision", "decisionSummary", "tool", "argumentDigest", "policyDecision"),
+        *("observation", "remainingBudget"),
+    ]
+    assert rows[1]["argumentDigest"].startswith("sha256:")
+    assert rows[1]["observation"] == {"status": "ok", "source": "bank", "bytes": rows[1]["observation"]["bytes"]}
+    assert rows[1]["remainingBudget"]["steps"] == 4
+    assert redrive("show", refund, "--contract", "--handover").code == 2

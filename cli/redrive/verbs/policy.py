@@ -13,8 +13,8 @@ from redrive.chosen import Choice
 from redrive.judged import judged_data, judged_told
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
 from redrive.terminal import columns, counted, say, say_json
-from redrive_engine import Agent
-from redrive_engine.policy import Known, KnownTool, check_policy, policy_in
+from redrive_engine.checking import known_of
+from redrive_engine.policy import check_policy, policy_in
 from redrive_replays import judged
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Rules in TOML, or policies in Cedar.")]
@@ -31,7 +31,7 @@ def check(file: FileArgument, agent: AgentOption = None, as_json: JsonOption = F
 
     Exit codes: 0 nothing found, 1 a finding, 2 the file cannot be read, or is none.
     """
-    count, found = check_policy(file, _known(agent_named(agent)) if agent else None)
+    count, found = check_policy(file, known_of(agent_named(agent).program) if agent else None)
     if as_json:
         say_json({"rules": count, "findings": [one._asdict() for one in found]})
         return int(bool(found))
@@ -66,16 +66,3 @@ def explain(
 
 
 VERBS: dict[str, Callable[..., int]] = {"check": check, "explain": explain}
-
-
-def _known(agent: Agent) -> Known:
-    tools = {name: one.declaration for name, one in agent.tools.items()}
-    granted = agent.program.terms.tools
-    return Known(
-        tools={
-            name: KnownTool(one.effect, tuple(one.schema.get("properties", {})), one.object, one.destination)
-            for name, one in tools.items()
-        },
-        granted=tuple(name for name in tools if granted is None or name in granted),
-        facts=tuple(key for verifier in agent.verifiers for key in verifier.commits),
-    )
