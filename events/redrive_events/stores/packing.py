@@ -68,7 +68,7 @@ def packed(lines: Sequence[bytes], keep: Keep) -> list[tuple[int, bytes]]:
 
 def _packed(lines: Sequence[bytes], keep: Keep) -> list[tuple[int, bytes]]:
     text = _END.join(lines)
-    if not text.startswith(_OPEN) or text.count(_END) != len(lines) - 1:
+    if not text.startswith(_OPEN) or text.split(_END) != list(lines):
         # What is no line could be taken for two, or for something else; in a frame of its own it is what it is.
         return [(1, _zstd.compress(line)) for line in lines]
     if len(text) < PACKED_BYTES_MIN:
