@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from redrive_replays.bisecting import Turned, bisected
     from redrive_replays.causes import Cause, chain_of
     from redrive_replays.comparison import Comparison, Parting, compared
     from redrive_replays.difference import ABSENT, Difference
@@ -13,13 +14,18 @@ if TYPE_CHECKING:
     from redrive_replays.judging import Judged, judged
     from redrive_replays.programs import program_for
     from redrive_replays.recording import Recording, recording_of
+    from redrive_replays.redriving import redriven
     from redrive_replays.replayer import appends, replay_records
     from redrive_replays.report import Divergence, Outcome, Report, only_digests, worst
     from redrive_replays.script import Script, written_down
+    from redrive_replays.shrinking import Shrunk, shrunk
     from redrive_replays.strict import replay
     from redrive_replays.wording import Piece, word_diff
 
 _DOORS = {
+    "bisecting": ("Turned", "bisected"),
+    "redriving": ("redriven",),
+    "shrinking": ("Shrunk", "shrunk"),
     "guarded": ("Reach",),
     "comparison": ("Comparison", "Parting", "compared"),
     "causes": ("Cause", "chain_of"),
@@ -49,15 +55,20 @@ __all__ = [
     "Recording",
     "Report",
     "Script",
+    "Shrunk",
+    "Turned",
     "appends",
+    "bisected",
     "chain_of",
     "compared",
     "judged",
     "only_digests",
     "program_for",
     "recording_of",
+    "redriven",
     "replay",
     "replay_records",
+    "shrunk",
     "word_diff",
     "worst",
     "written_down",

@@ -7,16 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from redrive.agents import agent_named
 from redrive.chosen import Choice
+from redrive.driving import program_of
 from redrive.given import by_number, observations_by_call, text_in
 from redrive.imagined import imagined
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
 from redrive.terminal import say, say_json
 from redrive_engine import Contract
 from redrive_engine.policy import RulesPolicy
-from redrive_events import BadInput, CannotReplay, RunStarted
-from redrive_replays import program_for
+from redrive_events import BadInput
 from redrive_replays.whatif import Changes, branched, edge_report
 
 PolicyOption = Annotated[Path | None, typer.Option("--policy", metavar="FILE", help="Other rules.")]
@@ -83,10 +82,7 @@ def whatif(
         raise BadInput("every request to the model would be another one: it needs --beyond recorded")
     with Choice(log) as choice:
         recording = choice.one(run).recording()
-    first = recording.records[0].event if recording.records else None
-    if recording.problem or not isinstance(first, RunStarted):
-        raise CannotReplay(recording.problem or "the recording does not begin with the start of a run")
-    program = program_for(first, agent=agent_named(agent) if agent else None)
+    program = program_of(recording, agent)
     branch = branched(recording.records, program, changes)
     report = edge_report(recording.records, branch)
     if as_json:

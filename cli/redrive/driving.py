@@ -1,0 +1,21 @@
+"""The program that a recorded run is driven again with, as a command line names it."""
+
+from __future__ import annotations
+
+from redrive.agents import agent_named
+from redrive_engine import Program
+from redrive_events import CannotReplay, RunStarted
+from redrive_replays import Recording, program_for
+
+
+def program_of(recording: Recording, agent: str | None) -> Program:
+    """That of the agent ``MODULE:ATTR``, else the one that fits the recording.
+
+    Raises:
+        BadInput: there is no such agent.
+        CannotReplay: there is no program, or the recording cannot be read to its end.
+    """
+    first = recording.records[0].event if recording.records else None
+    if recording.problem or not isinstance(first, RunStarted):
+        raise CannotReplay(recording.problem or "the recording does not begin with the start of a run")
+    return program_for(first, agent=agent_named(agent) if agent else None)

@@ -1,0 +1,84 @@
+"""Find the smallest run that still shows a failure, and keep it as a recording with its test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from redrive.chosen import Choice
+from redrive.driving import program_of
+from redrive.files import replacing
+from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
+from redrive.showing import showing, written
+from redrive.terminal import say, say_json
+from redrive_events import BadInput
+from redrive_replays import shrunk
+
+TEST = '''"""The smallest run in which {what}."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import redrive as rd
+{needs}
+RECORDING = Path(__file__).with_name("{recording}")
+
+
+def test_{name}() -> None:
+    """It is driven again as it was recorded: another outcome is a change of behaviour."""
+    assert rd.replay(RECORDING{agent}).same
+'''
+
+
+def shrink(
+    run: RunArgument,
+    while_: Annotated[
+        str,
+        typer.Option(
+            "--while", metavar="EXPR|FILE::TEST", help="What is to be kept: an expression over runs in SQL, or a test."
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the recording is written.")
+    ] = None,
+    emit_test: Annotated[
+        Path | None, typer.Option("--emit-test", metavar="FILE", help="Write a test of pytest for it, too.")
+    ] = None,
+    agent: AgentOption = None,
+    log: LogOption = LOG,
+    as_json: JsonOption = False,
+) -> int:
+    """Find the smallest set of inputs of a run that still shows a failure: each candidate is driven again.
+
+    The failure is an expression in SQL that holds for the run (status = 'failed'), or a test that fails: it finds the
+    candidate in the file that REDRIVE_RECORDING names. What is left is written as a recording of its own.
+    """
+    with Choice(log) as choice:
+        recording = choice.one(run).recording()
+    program = program_of(recording, agent)
+    found = shrunk(recording.records, program, showing(while_))
+    file = output or Path(f"{recording.run_id.replace('/', '-')}.small.jsonl")
+    if emit_test is not None and emit_test.resolve().parent != file.resolve().parent:
+        raise BadInput("the test stands beside its recording", place=str(emit_test))
+    with replacing(file) as stream:
+        written(found.records, stream)
+    if emit_test is not None:
+        with replacing(emit_test) as stream:
+            stream.write(_test(while_, file, emit_test, agent).encode())
+    data = {"inputs": found.inputs, "of": found.of, "events": len(found.records), "tried": found.tried}
+    if as_json:
+        say_json(data | {"recording": str(file)})
+    else:
+        say(f"{recording.run_id}  {found.inputs} of {found.of} inputs, {len(found.records)} events  {file}")
+    return 0
+
+
+def _test(what: str, recording: Path, test: Path, agent: str | None) -> str:
+    words = f"`{what}`" if "::" in what else what
+    module, _, name = (agent or "").partition(":")
+    given, needs = (f", agent={name}", f"from {module} import {name}\n") if agent else ("", "")
+    plain = "".join(sign if sign.isalnum() and sign.isascii() else "_" for sign in test.stem.removeprefix("test_"))
+    return TEST.format(what=words.replace('"', "'"), recording=recording.name, name=plain, agent=given, needs=needs)

@@ -1,0 +1,90 @@
+"""The input by which a good run becomes a bad one: found by halving, and driven both ways to be sure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from redrive_engine import Program
+from redrive_events import BadInput, LeaseGranted, Record, kind_of
+from redrive_replays.redriving import Given, Place, inputs_of, redriven
+from redrive_replays.shrinking import Shows
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """The first input whose replacement turns the outcome; None where the other run has none in its place.
+
+    ``records`` are those of the run in which it alone, on top of what is good before it, is the bad run's.
+    """
+
+    good: Record | None
+    bad: Record | None
+    place: Place
+    records: tuple[Record, ...]
+    tried: int
+
+
+def bisected(good: Sequence[Record], bad: Sequence[Record], program: Program, is_bad: Shows) -> Turned:
+    """The first input that turns ``good`` into a run that ``is_bad``.
+
+    Inputs are exchanged one after the other, from the first on, each for what stands in the same place of the other
+    run: the reply of the same turn, the answer to the call in the same place of it.
+
+    Raises:
+        BadInput: the one run is bad, or the other is not, as they are driven again here.
+    """
+    places = _places(good, bad)
+    tried = 0
+
+    def driven(exchanged: int) -> list[Record]:
+        nonlocal tried
+        tried += 1
+        given = [one.bad if index < exchanged else one.good for index, one in enumerate(places)]
+        return redriven(program, good[0], [one for one in given if one is not None])
+
+    if is_bad(driven(0)):
+        raise BadInput("the good run is bad, driven again")
+    if not is_bad(driven(len(places))):
+        raise BadInput("the bad run is not, driven again")
+    low, high = 0, len(places)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_bad(driven(middle)) else (middle, high)
+    found, records = places[high - 1], driven(high)
+    return Turned(_record(found.good), _record(found.bad), found.place, tuple(records), tried)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    place: Place
+    good: Given | None
+    bad: Given | None
+
+
+def _places(good: Sequence[Record], bad: Sequence[Record]) -> list[_Pair]:
+    """The places of both runs in order, those of the good one first in each turn."""
+    left, right = _placed(good), _placed(bad)
+    order = {place: index for index, place in enumerate([*left, *(one for one in right if one not in left)])}
+    return [
+        _Pair(place, left.get(place), right.get(place))
+        for place in sorted(order, key=lambda place: (place.turn, order[place]))
+    ]
+
+
+def _placed(records: Sequence[Record]) -> Mapping[Place, Given]:
+    found: dict[Place, Given] = {}
+    proposed: tuple[int, ...] = ()
+    for one in inputs_of(records):
+        proposed = one.proposes or proposed
+        nth = proposed.index(one.call) + 1 if one.call in proposed else 0
+        place = Place(kind_of(one.record.event), one.turn, nth)
+        while place in found:  # the same again, such as a second word of a person
+            place = place._replace(nth=place.nth + 1_000)
+        if not isinstance(one.record.event, LeaseGranted) or not found:
+            found[place] = one
+    return found
+
+
+def _record(one: Given | None) -> Record | None:
+    return None if one is None else one.record

@@ -1,0 +1,87 @@
+"""A run driven again with some of its inputs left out, or taken from another run: what then follows from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from redrive_engine import Happened, Program, append_of
+from redrive_events import (
+    ANSWERS,
+    INPUTS,
+    DecisionMade,
+    Input,
+    LeaseGranted,
+    ModelReplied,
+    Record,
+    RunStarted,
+)
+from redrive_projections import RunState, answered_by
+from redrive_replays.replayer import appends
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An input of a recording: its turn, the number of its call there, and which calls its reply had proposed."""
+
+    record: Record
+    turn: int
+    call: int = 0
+    proposes: tuple[int, ...] = ()
+
+
+class Place(NamedTuple):
+    """Which input it is, in whatever run: its kind, its turn, and the place of its call among those of the turn."""
+
+    kind: str
+    turn: int
+    nth: int
+
+
+def inputs_of(records: Sequence[Record]) -> list[Given]:
+    """The inputs of a recording, in order, but for its start."""
+    found, turn = list[Given](), 0
+    for append in appends(records):
+        first = append[0]
+        if type(first.event) not in INPUTS or isinstance(first.event, RunStarted):
+            continue
+        turn += isinstance(first.event, ModelReplied)
+        decided = next((one.event for one in append if isinstance(one.event, DecisionMade)), None)
+        proposes = tuple(one.call for one in decided.calls) if decided else ()
+        found.append(Given(first, turn, getattr(first.event, "call", None) or 0, proposes))
+    return found
+
+
+def redriven(program: Program, start: Record, given: Iterable[Given]) -> list[Record]:
+    """The records of a run to which these inputs happen; an answer that nothing asks for is left out.
+
+    Calls are numbered anew, and an answer goes to the call that took the place of its own.
+    """
+    assert isinstance(start.event, RunStarted)
+    state, records = RunState(run_id=start.run_id), list[Record]()
+    numbers: dict[int, int] = {}
+    begun = msgspec.structs.replace(start.event, contract=program.terms, parts=program.parts)
+    records += append_of(program, state, Happened(begun, start.at))
+    for one in given:
+        if state.end is not None:
+            break
+        event = _renumbered(one.record.event, numbers.get(one.call, 0) if one.call else 0, state)
+        cause = answered_by(state.requests, event) if type(event) in ANSWERS else 0
+        if type(event) in ANSWERS and not cause:
+            continue
+        batch = append_of(program, state, Happened(event, one.record.at, cause))
+        decided = next((record.event for record in batch if isinstance(record.event, DecisionMade)), None)
+        if decided is not None:
+            numbers |= dict(zip(one.proposes, (call.call for call in decided.calls), strict=False))
+        records += batch
+    return records
+
+
+def _renumbered(event: Any, call: int, state: RunState) -> Input:
+    if isinstance(event, LeaseGranted):
+        return msgspec.structs.replace(event, epoch=state.epoch + 1)
+    renumbered: Input = msgspec.structs.replace(event, call=call) if call and hasattr(event, "call") else event
+    return renumbered

@@ -1,0 +1,70 @@
+"""The smallest set of inputs that still shows a failure: every candidate is driven again, and none is guessed at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+from redrive_engine import Program
+from redrive_events import BadInput, Record
+from redrive_replays.redriving import Given, inputs_of, redriven
+
+Shows: TypeAlias = Callable[[Sequence[Record]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A run that still shows it, from which no input, and no turn, can be taken without losing that."""
+
+    records: tuple[Record, ...]
+    inputs: int
+    of: int
+    tried: int
+
+
+def shrunk(records: Sequence[Record], program: Program, shows: Shows) -> Shrunk:
+    """The smallest run that is left of a recording while it ``shows`` the failure: first turns go, then single inputs.
+
+    The result is driven as a whole, so it is a sound recording of its own.
+
+    Raises:
+        BadInput: the recording does not show it, as it is driven again here.
+    """
+    search = _Search(program, records[0], shows)
+    whole = inputs_of(records)
+    if not search.shows_with(whole):
+        raise BadInput("it does not show that, driven again")
+    turns = [tuple(group) for _, group in groupby(whole, key=lambda one: one.turn)]
+    kept = [one for turn in search.smallest(turns) for one in turn]
+    least = [one for (one,) in search.smallest([(one,) for one in kept])]
+    return Shrunk(tuple(redriven(program, records[0], least)), len(least), len(whole), search.tried)
+
+
+class _Search:
+    """Delta debugging after Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002)."""
+
+    def __init__(self, program: Program, start: Record, shows: Shows) -> None:
+        self.program, self.start, self.shows = program, start, shows
+        self.tried = 0
+
+    def shows_with(self, given: Sequence[Given]) -> bool:
+        """Whether the run of these inputs shows it."""
+        self.tried += 1
+        return self.shows(redriven(self.program, self.start, given))
+
+    def smallest(self, groups: Sequence[tuple[Given, ...]]) -> list[tuple[Given, ...]]:
+        """The groups of which none can be left out; first many at once are, then fewer."""
+        kept, size = list(groups), max(1, len(groups) // 2)
+        while True:
+            index, taken = 0, False
+            while index < len(kept):
+                rest = kept[:index] + kept[index + size :]
+                if self.shows_with([one for group in rest for one in group]):
+                    kept, taken = rest, True
+                else:
+                    index += size
+            if size == 1 and not taken:
+                return kept
+            size = max(1, size // 2) if not taken else size
