@@ -28,9 +28,9 @@ from redrive_events import (
     parse_json,
     write_portable,
 )
+from redrive_events.details import EventData
 from redrive_events.stores import memory
 from redrive_events.upcast import UPCASTERS
-from redrive_events.details import EventData
 from redrive_projections import fold
 from tests.records import record
 
