@@ -184,7 +184,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
                     yield cell if isinstance(cell, bytes) else str(cell).encode()
                     yield _unpacked(cell) if isinstance(cell, bytes) else b""
     elif path.suffix == ".parquet":
-        yield repr(duckdb.sql(f"FROM read_parquet('{path}')").fetchall()).encode()
+        yield repr(duckdb.execute("FROM read_parquet($1)", [str(path)]).fetchall()).encode()
     elif path.suffix == ".duckdb":
         with duckdb.connect(str(path), read_only=True) as history:
             names = history.execute("SELECT schema_name, table_name FROM duckdb_tables()").fetchall()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
 
+import anyio
+import pytest
+
 import redrive as rd
+from redrive.masking import KEY_FILE
 from redrive_events import SqliteLog
 from redrive_projections import fold
 from tests.cli.conftest import Redrive
-from tests.masked_story import CANCELLED, RUN, WAYS, Story, address, credential, left_in, said, ways_in
+from tests.masked_story import CANCELLED, PATIENT, RUN, WAYS, Story, address, credential, left_in, said, ways_in
 
 KEY = b"a key of the tests, and no other"
 LOG = "redrive.db"
@@ -90,3 +96,120 @@ def test_a_masked_run_replays_without_its_key(folder: Path, redrive: Redrive) ->
     bare = Story(log, None).agent(rd.ScriptedModel([]))
     for run_id in (RUN, CANCELLED):
         assert rd.replay(rd.Run(run_id, log, fold(log.read(run_id))), agent=bare).same
+
+
+AGENT = """
+import redrive as rd
+from redrive_engine.models import reply, use
+
+given = []
+
+@rd.tool(effect="write", destination="to")
+def send(to: str) -> str:
+    "Send."
+    given.append(to)
+    return f"sent to {to}"
+
+@rd.policy
+def asks(question):
+    return rd.ask("It goes out.")
+
+def script(turn, request):
+    to = request.messages[0].content.split()[-1]
+    return [reply("", use("send", to=to)), f"Sent to {to}."][turn - 1]
+
+agent = rd.Agent("desk", "1", rd.Contract(), tools=[send], policy=asks, model=rd.ScriptedModel(script))
+"""
+GOAL = "Send it to ana@example.com"
+BEGIN = ("run", "masked_desk:agent", "--goal", GOAL, "--no-talk")
+NO_KEY = "redrive: run r: it is masked under key '{}', and here is no key\n"
+
+
+@pytest.fixture
+def waiting(folder: Path, monkeypatch: pytest.MonkeyPatch) -> rd.Mask:
+    """A masked run in the log that waits for an approval while nobody drives it; its key is in a file."""
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delenv(KEY_FILE, raising=False)
+    (folder / "masked_desk.py").write_text(AGENT)
+    (folder / "key").write_bytes(KEY + b"\n")
+    sys.modules.pop("masked_desk", None)
+    mask = rd.Mask(KEY, classes=["email"], vault=rd.FileVault(VAULT))
+    agent = importlib.import_module("masked_desk").agent
+    log = SqliteLog(Path(LOG))
+
+    async def begin() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: agent.arun(GOAL, log=log, run_id="r", mask=mask, patience=PATIENT))
+            while not (log.head("r").position and rd.open_approvals(log, "r")):
+                await anyio.sleep(0.02)
+            group.cancel_scope.cancel()
+
+    anyio.run(begin)
+    return mask
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("say", "r", "No, to bo@example.com"), id="say"),
+        pytest.param(("cancel", "r", "--reason", "not to her"), id="cancel with a reason"),
+        pytest.param(("approve", "r", "1", "--edit", '{"to": "bo@example.com"}'), id="approve with an edit"),
+        pytest.param(("deny", "r", "1", "--reason", "not to her"), id="deny with a reason"),
+    ],
+)
+def test_who_speaks_into_a_masked_run_needs_its_key(
+    command: tuple[str, ...], waiting: rd.Mask, redrive: Redrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it nothing is written."""
+    before = SqliteLog(Path(LOG)).head("r")
+    assert redrive(*command) == (2, "", NO_KEY.format(waiting.key_id))
+    assert SqliteLog(Path(LOG)).head("r") == before
+    monkeypatch.setenv(KEY_FILE, "key")
+    assert redrive(*command).code == 0
+    assert SqliteLog(Path(LOG)).head("r").position == before.position + 1
+
+
+@pytest.mark.parametrize(
+    "command", [("cancel", "r"), ("approve", "r", "1"), ("deny", "r", "1"), ("say", "r", "--last")]
+)
+def test_what_has_no_words_needs_no_key(command: tuple[str, ...], waiting: rd.Mask, redrive: Redrive) -> None:
+    """Above all, a masked run can be stopped by anybody."""
+    assert redrive(*command).code == 0
+
+
+def test_a_masked_run_is_gone_on_with_from_the_command_line(
+    waiting: rd.Mask, redrive: Redrive, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By whoever has the key, and says that it is to be masked; the tool is given what a person has put there."""
+    assert redrive(*BEGIN, "--run-id", "r") == (2, "", NO_KEY.format(waiting.key_id))
+    monkeypatch.setenv(KEY_FILE, "key")
+    assert redrive("approve", "r", "1", "--edit", '{"to": "bo@example.com"}').code == 0
+    done = redrive(*BEGIN, "--run-id", "r", "--mask", "secret, email")
+    assert done.code == 0
+    assert importlib.import_module("masked_desk").given == ["bo@example.com"]
+    assert "@example.com" in done.out
+    assert not any(word in done.out + done.err for word in ("ana@", "bo@"))
+    assert (folder / VAULT).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("mask", "key", "problem"),
+    [
+        ("email", None, "--mask: needs a key: name its file in REDRIVE_MASK_KEY_FILE"),
+        ("email", "nowhere", "nowhere: the key cannot be read: No such file or directory"),
+        ("email, name", "key", "mask: no class 'name'; there are card, cn_id, email, iban, phone"),
+    ],
+)
+def test_a_mask_that_cannot_be_is_refused(
+    mask: str,
+    key: str | None,
+    problem: str,
+    waiting: rd.Mask,
+    redrive: Redrive,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In one line, and nothing is begun."""
+    if key is not None:
+        monkeypatch.setenv(KEY_FILE, key)
+    assert redrive(*BEGIN, "--run-id", "new", "--mask", mask) == (2, "", f"redrive: {problem}\n")
+    assert SqliteLog(Path(LOG)).head("new").position == 0
