@@ -47,7 +47,7 @@ def _durable(folder: Path, records: Sequence[Record], size: int) -> Figure:
 
 
 def _bulk(folder: Path, records: Sequence[Record]) -> Figure:
-    many = 20_000 // len(records) + 1
+    many = 100_000 // len(records) + 1
     units = many * len(records)
     made = iter(range(1_000_000))
 
