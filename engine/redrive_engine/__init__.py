@@ -24,8 +24,9 @@ from redrive_engine.loop import react
 from redrive_engine.masking import FileVault, Mask, MemoryVault, Vault
 from redrive_engine.occurrence import occurs
 from redrive_engine.program import RULES, Program, permissive
-from redrive_engine.signals import annotate, cancel, opened, say, signal
-from redrive_engine.tools import Call, Declaration, Landed, NotLanded, Tool, ToolError, tool
+from redrive_engine.signals import annotate, cancel, opened, revoke, say, signal
+from redrive_engine.stating import Landing, state_outcome
+from redrive_engine.tools import Call, Declaration, Landed, NotLanded, Tool, ToolError, ToolUnavailable, tool
 from redrive_engine.verifiers import Facts, Refused, Supersedes, verifier
 from redrive_engine.world import Happened, Waiting, World, waiting_of
 
@@ -45,6 +46,7 @@ __all__ = [
     "Happened",
     "Judging",
     "Landed",
+    "Landing",
     "LiveWorld",
     "Mask",
     "MemoryVault",
@@ -62,6 +64,7 @@ __all__ = [
     "Surroundings",
     "Tool",
     "ToolError",
+    "ToolUnavailable",
     "Vault",
     "Waiting",
     "WorkflowStep",
@@ -82,8 +85,10 @@ __all__ = [
     "permissive",
     "react",
     "registered",
+    "revoke",
     "say",
     "signal",
+    "state_outcome",
     "tool",
     "verifier",
     "waiting_of",

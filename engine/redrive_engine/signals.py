@@ -75,6 +75,8 @@ def revoke(
 
     The position of the revocation; None where nobody had the run. Raises as `signal` does.
     """
+    if "/" in run_id:
+        raise BadInput(f"it is driven under the lease of run {run_id.partition('/')[0]}", place=f"run {run_id}")
     state = state_of(log, run_id)
     position = None
     if state.worker or state.end is not None:

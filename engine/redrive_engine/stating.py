@@ -50,11 +50,13 @@ def state_outcome(
     Raises:
         NoSuchRun: nobody began that run.
         UnknownEvent: one of its events cannot be read.
-        BadInput: nobody is asked about this effect.
+        BadInput: nobody is asked about this effect; or the run has ended, and a content is given.
     """
     while True:
         state = state_of(log, run_id)
         if state.end is not None:
+            if content is not None:
+                raise BadInput("has ended, and nobody observes anything in it any more", place=f"run {run_id}")
             late_outcome(log, run_id, call, outcome, by=by, at=at, reason=reason, mask=mask)
             return None
         stated = OutcomeStated(

@@ -31,6 +31,8 @@ LATE_OUTCOME: Final = "late_outcome"
 Stage: TypeAlias = Literal["planned", "confirmed", "in doubt", "reconciled", "compensated", "not done"]
 Outcome: TypeAlias = Literal["", "landed", "not_landed", "unknown"]
 
+_LANDINGS: Final[tuple[Outcome, ...]] = ("landed", "not_landed")
+
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """One effect, as far as it has come; ``key`` is what its authority knows it by.
@@ -99,10 +101,11 @@ class _Ledger:
     def remark(self, remark: AnnotationMade) -> None:
         """A late outcome counts where nobody knows better."""
         told = remark.value if isinstance(remark.value, dict) else {}
-        effect = self.known.get(told.get("call", 0)) if remark.name == LATE_OUTCOME else None
-        outcome = told.get("outcome")
-        if effect is not None and effect.stage in {"in doubt", "planned"} and outcome in {"landed", "not_landed"}:
-            self.known[effect.call] = _settled(effect, outcome, remark.source, str(told.get("reason", "")))
+        effect = next((one for one in self.known.values() if one.call == told.get("call")), None)
+        open_yet = effect is not None and effect.stage in {"in doubt", "planned"}
+        for outcome in _LANDINGS if remark.name == LATE_OUTCOME and open_yet else ():
+            if effect is not None and told.get("outcome") == outcome:
+                self.known[effect.call] = _settled(effect, outcome, remark.source, str(told.get("reason", "")))
 
 
 def _planned(record: Record, event: ToolCalled) -> Effect:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import anyio
@@ -98,7 +98,7 @@ def run(agent: Agent, log: EventLog, patience: Patience = QUICK) -> Run:
     return anyio.run(driven)
 
 
-def beside(person: Callable[[], Awaitable[None]], agent: Agent, log: EventLog) -> Run:
+def beside(person: Callable[[], Coroutine[Any, Any, None]], agent: Agent, log: EventLog) -> Run:
     """The run, while a person does something."""
     runs: list[Run] = []
 
