@@ -13,7 +13,7 @@ import typer
 
 from redrive_engine import FileVault, Mask
 from redrive_engine.masking import Concealer
-from redrive_events import AnnotationMade, BadInput, Content, Record
+from redrive_events import AnnotationMade, BadInput, Content, Json, Record
 from redrive_projections import Asked
 
 KEY_FILE: Final = "REDRIVE_MASK_KEY_FILE"
@@ -56,6 +56,10 @@ class Shown:
 
     def __init__(self, records: Sequence[Record], *, unmasked: bool) -> None:
         self._concealer = None if unmasked else Concealer(msgspec.to_builtins(one.event) for one in records)
+
+    def data(self, value: Json) -> Json:
+        """Plain data of it."""
+        return value if self._concealer is None else self._concealer.data(value)
 
     def records(self, records: Sequence[Record]) -> Sequence[Record]:
         """Its records."""

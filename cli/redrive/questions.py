@@ -8,12 +8,30 @@ from datetime import datetime
 import msgspec
 from rich.text import Text
 
+from redrive.masking import Shown
 from redrive.terminal import Cell, columns
-from redrive_events import Json, canonical
-from redrive_projections import Approval, one_line
+from redrive_events import EventLog, Json, canonical
+from redrive_projections import Approval, approvals, one_line
 
 VALUE_CHARS_MAX = 10_000
 DIGEST_CHARS = 12
+
+
+def waiting_in(log: EventLog, run_id: str, *, unmasked: bool = False) -> list[Approval]:
+    """What is open in a run, without its credentials unless they are to be shown; the digest is of all of it."""
+    records = list(log.read(run_id))
+    shown = Shown(records, unmasked=unmasked)
+    return [
+        msgspec.structs.replace(
+            one,
+            arguments=shown.data(one.arguments),
+            object=shown.data(one.object),
+            destination=shown.data(one.destination),
+            reason=shown.data(one.reason),
+        )
+        for one in approvals(records)
+        if not one.answer
+    ]
 
 
 def approval_data(one: Approval, at: datetime) -> dict[str, Json]:

@@ -14,10 +14,10 @@ from typing import Literal
 import anyio
 
 from redrive.handing import handed_over
-from redrive.questions import DIGEST_CHARS, approval_told
+from redrive.questions import DIGEST_CHARS, approval_told, waiting_in
 from redrive_engine import Mask, approve, say
 from redrive_events import ApprovalAsked, BadInput, DecisionMade, EventLog, PersonAsked, ToolCalled, parse_json, text_of
-from redrive_projections import RunState, called_as, evolve, harmless, one_line, open_approvals
+from redrive_projections import RunState, called_as, evolve, harmless, one_line
 
 LOOK_S = 0.05
 PROMPT = "> "
@@ -115,16 +115,16 @@ class Talk:
 
     def _tell_approval(self, one: _Waits, asked: ApprovalAsked) -> None:
         run_id = one.of.run_id
-        if self._stdin is not None and not self._stdin.ended:
-            for shown in open_approvals(self._log, run_id):
-                if shown.position == one.position:
-                    words = "\n".join(map(str, approval_told(shown, datetime.now(UTC))))
-                    _show(f"{words}\n{HOW} {PROMPT}")
-            return
-        call = one.of.state.calls.get(asked.call)
-        what = called_as(call.tool, call.arguments) if call else ""
-        how = f"{run_id} {asked.call} --digest {asked.digest[:DIGEST_CHARS]}"
-        _show(f"redrive: run {run_id} waits for an approval of call {asked.call}: {what} (redrive approve {how})\n")
+        for shown in waiting_in(self._log, run_id):
+            if shown.position != one.position:
+                continue
+            if self._stdin is not None and not self._stdin.ended:
+                words = "\n".join(map(str, approval_told(shown, datetime.now(UTC))))
+                _show(f"{words}\n{HOW} {PROMPT}")
+                return
+            what = f"call {asked.call}: {called_as(shown.tool, shown.arguments)}"
+            how = f"redrive approve {run_id} {asked.call} --digest {asked.digest[:DIGEST_CHARS]}"
+            _show(f"redrive: run {run_id} waits for an approval of {what} ({how})\n")
 
     async def _answer(self, stdin: _Lines, one: _Waits) -> None:
         if isinstance(one.asked, ApprovalAsked) and stdin.ended:  # whoever is not here can still answer from elsewhere

@@ -15,9 +15,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from redrive.questions import waiting_in
 from redrive_engine import load_agent
 from redrive_events import ApprovalAsked, ApprovalGiven, ObservationReceived, SqliteLog, ToolCalled, VerdictGiven
-from redrive_projections import open_approvals
 from tests.cli.conftest import Redrive
 from tests.cli.test_people import until
 from tests.processes import surroundings
@@ -332,6 +332,20 @@ def test_what_a_child_run_asks_is_told_and_answered(till: Path, redrive: Redrive
     assert "run x/1 waits for an approval of call 2" in err
 
 
+def test_a_credential_among_the_arguments_is_not_shown(till: Path, redrive: Redrive) -> None:
+    """Unless that is asked for; the digest is that of what would be called, so an answer with it counts."""
+    key = "-".join(["sk", "ant", "api03", "x" * 24 + "Q7"])
+    source = (till / "till.py").read_text(encoding="utf-8").replace('to="DE89"', f'to="key {key}"')
+    (till / "till.py").write_text(source, encoding="utf-8")
+    left_waiting()
+    for listed in (redrive("approvals").out, redrive("approvals", "--json").out):
+        assert key not in listed
+        assert "[masked]" in listed
+    assert key in redrive("approvals", "--unmasked").out
+    (waiting,) = json.loads(redrive("approvals", "--json").out)
+    assert redrive("approve", "x", "2", "--digest", waiting["digest"]).code == 0
+
+
 def test_only_runs_that_ask_are_folded(till: Path, redrive: Redrive, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many have ended or never asked anything: a list must be quick."""
     left_waiting()
@@ -340,10 +354,10 @@ def test_only_runs_that_ask_are_folded(till: Path, redrive: Redrive, monkeypatch
     left_waiting("easy", "y")
     folded: list[str] = []
 
-    def watched(log: SqliteLog, run_id: str) -> list[object]:
+    def watched(log: SqliteLog, run_id: str, *, unmasked: bool) -> list[object]:
         folded.append(run_id)
-        return list(open_approvals(log, run_id))
+        return list(waiting_in(log, run_id, unmasked=unmasked))
 
-    monkeypatch.setattr("redrive.verbs.approvals.open_approvals", watched)
+    monkeypatch.setattr("redrive.verbs.approvals.waiting_in", watched)
     assert len(json.loads(redrive("approvals", "--json").out)) == 1
     assert folded == ["y"]

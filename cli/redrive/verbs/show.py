@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -61,7 +60,7 @@ def show(
         say_json(handed.data()) if as_json else say(*handed.told(), whole=True)
         return 0
     if contract:
-        sys.stdout.writelines(f"{msgspec.json.encode(row).decode()}\n" for row in bounded(recorded))
+        print(*_contract(recorded, shown), sep="", end="")
         return warn(recording.problem) if recording.problem else 0
     if request is not None:
         exact = rebuilt(recorded, request)
@@ -85,6 +84,13 @@ def show(
         say(*columns(head), "", whole=True)
         say(*spelled(timeline(records, thoughts=thoughts), last, clock=clock))
     return warn(recording.problem) if recording.problem else 0
+
+
+def _contract(recorded: Sequence[Record], shown: Shown) -> Iterator[str]:
+    """The rows, each a line; their digests are of what was recorded, whatever may be shown of it."""
+    for row in bounded(recorded):
+        row.decision_summary = shown.data(row.decision_summary)
+        yield f"{msgspec.json.encode(row).decode()}\n"
 
 
 def _head(state: RunState, reads: str, remarks: Sequence[AnnotationMade]) -> Iterator[tuple[str, str]]:
