@@ -55,7 +55,9 @@ from redrive_events import (
 )
 from tests.audit_approvals import OWN_CALLS, Approvals
 from tests.audit_effects import Doubts, Effects, Leases
+from tests.audit_envelope import Envelopes, is_envelope
 from tests.audit_people import People
+from tests.audit_policy import Verdicts
 from tests.watchdog import Escalations, Guards, Quotas, fails, mends
 
 Append: TypeAlias = Sequence[Record]
@@ -89,6 +91,8 @@ class Auditor:
             Causes(),
             Requests(),
             Calls(program),
+            Verdicts(program),
+            Envelopes(program),
             Approvals(program),
             Effects(program),
             Leases(),
@@ -379,9 +383,10 @@ class Calls:
     def _looked_at(self, call: int, rest: list[Event], *, known: bool) -> None:
         """What the tool's verifiers can judge they do, whichever way it came; nothing else becomes fact."""
         looked = [one for one in rest if isinstance(one, ObservationVerified | ObservationRefused)]
-        found = [one for one in looked if one.call == call]
+        found = [one for one in looked if one.call == call and not is_envelope(one)]
         judged = call not in self.undoing and self.attempts[call][-1].tool in self.verified
-        assert bool(found) == (known and judged)
+        misfits = any(is_envelope(one) and one.call == call for one in looked)
+        assert bool(found) == (known and judged and not misfits)
         assert looked or not [one for one in rest if isinstance(one, FactCommitted)]
 
 
@@ -481,7 +486,9 @@ class Transcript:
             self._respond(event.call, event.text, position)
 
     def _answered(self, event: Any, position: int) -> None:
-        self._respond(event.call, event.content, position)
+        cut = getattr(event, "cut", 0)
+        left_out = f"\n[Cut: {cut} of {event.size_bytes} bytes are left out.]" if cut else ""
+        self._respond(event.call, f"{event.content}{left_out}" if cut else event.content, position)
 
     def _refused(self, event: ObservationRefused, position: int) -> None:
         self._respond(event.call, event.text, position)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from redrive_engine.drive import drive, lease_of, without_waiting, write
 from redrive_engine.models import reply
-from redrive_engine.policy import RulesPolicy
+from redrive_engine.policy import FunctionPolicy, PolicyList, Question, RulesPolicy, Ruling, ask, edit
 from redrive_engine.program import Program
 from redrive_engine.signals import cancel, say, signal
 from redrive_engine.world import Happened, Waiting
@@ -103,6 +103,45 @@ name = "all else"
 when = { principal = "ana" }
 then = "allow"
 """
+
+CHANGING = """\
+[[rule]]
+name = "no more than the price"
+when = { tool = "pay", arguments.cents = { at_least = 6 }, facts.price = { known = true } }
+then = "edit"
+set = { arguments.cents = "$facts.price" }
+[[rule]]
+name = "whole sums"
+when = { tool = "pay", arguments.cents = 9 }
+then = "edit"
+set = { arguments.cents = 7 }
+[[rule]]
+name = "a person looks"
+when = { tool = "pay", arguments.cents = { at_least = 5 }, at = { not_after = "2026-01-01T12:00:02Z" } }
+then = "ask"
+text = "Pay less."
+[[rule]]
+name = "all else"
+when = { hour = { at_least = 12 } }
+then = "allow"
+"""
+
+
+# In what an observation may come: mostly it is as it should be.
+ENVELOPES: Final[list[dict[str, Any]]] = [
+    *([{}] * 12),
+    *({"tenant": "other"}, {"error": "limits"}, {"cut": 3, "size_bytes": 9}),
+]
+
+
+def by_hand(question: Question) -> Ruling | None:
+    """A policy that is a function: it says something of some calls, and trips over others."""
+    if question.tool == "count" and question.arguments["item"] == "gold":
+        return ask("gold is counted by two")
+    if question.tool == "pay" and question.arguments["cents"] > 8:
+        return edit({**question.arguments, "cents": question.facts["price"]}, "at its price")
+    return None
+
 
 # How a reply leaves the loop, by dialect, first of all in a way that the contract always grants.
 NATIVE_ENDS: Final = ("Done.", "It is 5.", "It is 77, see “the price”.")
@@ -203,7 +242,14 @@ asking = st.builds(
     denies=st.sampled_from([None, 8]),
     spoils=st.sampled_from([{}, {9: "nine"}, {5: 9, 9: 5}, {9: 9}]),
 )
-policies = st.sampled_from([None, None, RulesPolicy.from_toml(CAREFUL)]) | asking
+ruling = st.sampled_from(
+    [
+        RulesPolicy.from_toml(CHANGING),
+        PolicyList([FunctionPolicy(by_hand), RulesPolicy.from_toml(CHANGING)]),
+        PolicyList([FunctionPolicy(by_hand), RulesPolicy.from_toml(CAREFUL)]),
+    ]
+)
+policies = st.sampled_from([None, None, RulesPolicy.from_toml(CAREFUL)]) | asking | ruling
 programs = st.builds(shop, terms, prompt=st.sampled_from(["", "Serve."]), policy=policies)
 driven = st.builds(
     msgspec.structs.replace,
@@ -499,7 +545,8 @@ class RandomWorld:
         content = self.chance.of([right] * 5 + ["sold out", '{"item":"gold","cents":1}', "0", None])
         kind = self.chance.of(["application/json", "application/json", "text/plain"])
         error = self.chance.of(ERRORS) if status == "error" else ""
-        return ObservationReceived(call=request.call, status=status, content=content, media_type=kind, error=error)
+        seen = ObservationReceived(call=request.call, status=status, content=content, media_type=kind, error=error)
+        return msgspec.structs.replace(seen, **self.chance.of(ENVELOPES)) if status == "ok" and content else seen
 
     def _child(self, request: ToolCalled) -> ObservationReceived:
         ends: list[Status] = ["finished", "finished", "exhausted", "cancelled", "escalated", "blocked"]
@@ -518,7 +565,8 @@ class RandomWorld:
             if outcome != "landed":
                 return EffectReconciled(call=request.call, outcome=outcome, content="Not there.")
         right = canonical(observed(call.tool, call.arguments if isinstance(call.arguments, dict) else {})).decode()
-        return EffectReconciled(call=request.call, outcome="landed", content=right, media_type="application/json")
+        landed = EffectReconciled(call=request.call, outcome="landed", content=right, media_type="application/json")
+        return landed if self.kind else msgspec.structs.replace(landed, **self.chance.of(ENVELOPES[:-1]))
 
 
 def random_run(tape: bytes, program: Program) -> list[Record]:

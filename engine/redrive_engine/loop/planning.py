@@ -12,6 +12,7 @@ import msgspec
 
 from redrive_engine.dialects import Unreadable
 from redrive_engine.loop.follows import Follows
+from redrive_engine.policy import STEP
 from redrive_engine.program import Program
 from redrive_events import (
     BadInput,
@@ -38,7 +39,6 @@ from redrive_projections import Call, RunState, left, same
 
 # The engine's own tool: a call of it is a child run.
 RUN: Final = "run"
-RULE: Final = "a step of the plan"
 
 _FENCE = re.compile(r"```[a-zA-Z]*+[^\S\n]*+\n(.*?)```", re.DOTALL)
 # So many brackets are looked at for the beginning of a list of steps.
@@ -146,7 +146,7 @@ def begun(program: Program, s: RunState, plan: PlanDrawn) -> Follows:
         calls=(ProposedCall(call=call, tool=RUN, arguments=arguments),),
         step=number,
     )
-    yield VerdictGiven(call=call, verdict="allow", rule=RULE)
+    yield VerdictGiven(call=call, verdict="allow", rule=STEP)
     yield ToolCalled(
         call=call,
         tool=RUN,

@@ -27,10 +27,13 @@ EDITED_OVER = "edited over and over"
 # The engine's own call, by which it undoes what an earlier one did.
 COMPENSATION = "compensation"
 
+# The engine's own call, which begins a step of a plan.
+STEP = "a step of the plan"
+
 # By these names the engine itself rules; no rule that people write is called so.
 RESERVED = (
     *(SCHEMA, UNKNOWN_TOOL, ALONE, GROUNDED, "no rule", "granted", "not granted", "scope", "excluded"),
-    *(APPROVAL, NOT_APPROVED, EXPIRED, EDITED_OVER, COMPENSATION),
+    *(APPROVAL, NOT_APPROVED, EXPIRED, EDITED_OVER, COMPENSATION, STEP),
 )
 
 
