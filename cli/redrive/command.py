@@ -26,6 +26,7 @@ VERBS = {
     "show": "Show what happened in a run, or its state after an event.",
     "policy": "Check rules, and explain why a call was judged as it was.",
     "replay": "Drive recorded runs again: the same, or where do they part?",
+    "backtest": "Say what another policy would have done to recorded runs.",
     "shrink": "Find the smallest run that still shows a failure.",
     "bisect": "Find the input by which a good run becomes a bad one.",
     "diff": "Lay two runs side by side: where and why do they part?",

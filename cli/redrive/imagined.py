@@ -32,18 +32,20 @@ def imagined(report: EdgeReport, branch: Branch, records: Sequence[Record]) -> I
 
 
 def _headline(report: EdgeReport) -> Text:
-    text = Text.assemble(report.run_id, "  ", (sureness(report), "green" if report.sureness == "same" else "yellow"))
+    text = Text.assemble(
+        report.run_id,
+        "  ",
+        (sureness_of(report.sureness, report.turn, report.turns), "green" if report.sureness == "same" else "yellow"),
+    )
     ended = report.status or "not ended"
     if ended != report.recorded_status and not (report.edge and not report.status):
         text.append(f" · {report.recorded_status or 'not ended'} → {ended}", style="dim")
     return text
 
 
-def sureness(report: EdgeReport) -> str:
-    """How sure the branch is, in words."""
-    if report.sureness == "exact to turn":
-        return f"exact to turn {report.turn} of {report.turns}"
-    return report.sureness
+def sureness_of(sureness: str, turn: int, turns: int) -> str:
+    """How sure a branch is, in words."""
+    return f"exact to turn {turn} of {turns}" if sureness == "exact to turn" else sureness
 
 
 def _flip(report: EdgeReport, branch: Branch, records: Sequence[Record]) -> Iterator[Cell]:

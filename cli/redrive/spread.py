@@ -1,0 +1,26 @@
+"""Work on many things at once, on all cores: in other processes where there is enough of it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Fewer things than this are done before another process has begun.
+ALONE_MAX = 100
+AT_ONCE = 20
+
+
+def spread(work: Callable[[T], R], things: Sequence[T]) -> Iterator[R]:
+    """What ``work`` makes of each thing, in order; both it and they can be sent to other processes."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if len(things) <= ALONE_MAX or cores == 1:
+        yield from map(work, things)
+        return
+    with ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(work, things, chunksize=AT_ONCE)

@@ -1,0 +1,49 @@
+"""`backtest`: what another policy would have done to the runs of a log."""
+
+from __future__ import annotations
+
+import json
+
+from syrupy.assertion import SnapshotAssertion
+
+from tests.cli.conftest import DESK, Redrive
+
+AGENT = ["--agent", "refund_desk:agent"]
+
+
+def test_what_flips_is_told(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
+    """From which verdict to which, by which rule, and how sure it is what would have come of the run."""
+    assert redrive("backtest", "--policy", DESK / "stricter.toml", *AGENT) == snapshot
+
+
+def test_the_same_policy_flips_nothing(redrive: Redrive, refund: str) -> None:
+    """Exit code 0."""
+    said = redrive("backtest", "--policy", DESK / "policy.toml", *AGENT, "--json")
+    (found,) = json.loads(said.out).values()
+    assert (said.code, found["runs"], found["verdicts"], found["flips"]) == (0, 1, 2, [])
+
+
+def test_several_policies_side_by_side(redrive: Redrive, refund: str) -> None:
+    """Each with its own findings; kept as remarks, SQL has them."""
+    both = ["--policy", DESK / "policy.toml", "--policy", DESK / "stricter.toml"]
+    said = redrive("backtest", *both, *AGENT, "--keep", "--json")
+    assert said.code == 1
+    assert [len(one["flips"]) for one in json.loads(said.out).values()] == [0, 1]
+    rows = redrive("sql", "select run_id, name, value->>'sureness' as sure from annotations", "--json")
+    assert json.loads(rows.out) == [{"run_id": refund, "name": "backtest", "sure": "exact to turn"}]
+
+
+def test_only_some_runs(redrive: Redrive, refund: str) -> None:
+    """Chosen by an expression over the columns of runs; one that is none is one line, and exit code 2."""
+    policy = ["--policy", DESK / "stricter.toml"]
+    assert redrive("backtest", *policy, *AGENT, "--where", "status = 'failed'").code == 0
+    said = redrive("backtest", *policy, *AGENT, "--where", "status =")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("redrive: query: ")
+
+
+def test_runs_without_a_program_are_counted(redrive: Redrive, refund: str) -> None:
+    """Never from a name in the log."""
+    said = redrive("backtest", "--policy", DESK / "stricter.toml")
+    assert said.code == 0
+    assert "1 run not judged: no program; give --agent" in said.out
