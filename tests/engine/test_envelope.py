@@ -327,6 +327,12 @@ def test_stale_data_is_refused(as_of_s: int | None, fresh_s: int | None, reason:
     assert of(StopDecided, events) == []
 
 
+def test_a_contract_may_fail_a_run_of_stale_data() -> None:
+    """As of any other that is refused."""
+    events = happens(desk(on_refused="fail"), LOOK, seen(1, PRICE, as_of=NOON - timedelta(minutes=5)))
+    assert [stop.status for stop in of(StopDecided, events)] == ["failed"]
+
+
 def test_the_model_reads_how_much_was_cut() -> None:
     """A list that was cut to its first rows looks like a whole one."""
     program = desk()

@@ -36,7 +36,7 @@ def verified(
 ) -> Follows:
     """Each verifier of the tool in turn: what it commits becomes fact, what it refuses the model does not see."""
     if not isinstance(seen, OutcomeStated) and (refusal := _misfit(program, s, call, seen)) is not None:
-        yield from refused(program, s, refusal, fail=refusal.text == FOREIGN)
+        yield from refused(program, s, refusal, fail=refusal.text == FOREIGN or program.terms.on_refused == "fail")
         return
     request = ToolCall(number=call.number, tool=call.tool, arguments=call.arguments)
     for verifier in program.verifiers_of(call.tool):
