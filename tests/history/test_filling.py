@@ -198,6 +198,22 @@ def test_who_reads_meanwhile_sees_no_run_twice(tmp_path: Path, monkeypatch: pyte
     log.close()
 
 
+def test_what_is_appended_out_of_order_is_told() -> None:
+    """Also in a run that was gone on with, of which all before was in order."""
+    log = MemoryLog()
+    put(log, refund("a")[:3])
+    with History(log) as history:
+        put(log, refund("a")[3:11])
+        log._streams["a"][5] = log._streams["a"][5]._replace(line=b"{}")
+        history.refresh()
+        assert tables(history.db) == anew(log)
+        problems = history.db.execute("SELECT position, status FROM events JOIN runs USING (run) WHERE problem <> ''")
+        assert problems.fetchall() == [(6, "degraded")]
+        put(log, refund("a")[11:15])
+        history.refresh()
+        assert tables(history.db) == anew(log)
+
+
 def test_a_line_that_is_no_record_is_told() -> None:
     """Its run reads as degraded, and the others as ever."""
     log = MemoryLog()

@@ -340,6 +340,16 @@ def test_where_nothing_can_be_written_it_is_built_in_memory(log: SqliteLog, path
     assert kept(path).is_file()
 
 
+def test_damage_where_nothing_can_be_written(log: SqliteLog, path: Path) -> None:
+    """What only the query finds, and nobody can mend: the answer comes from memory, and is right."""
+    file = kept(path)
+    good = file.read_bytes()
+    file.write_bytes(good[:12_288] + bytes(len(good) - 12_288))
+    (beside(path) / "lock").unlink()
+    (beside(path) / "lock").mkdir()
+    assert ask(log, TELL_ALL, path=path).rows == [(2, 26, 26, 26)]
+
+
 @pytest.mark.usefixtures("log")
 @pytest.mark.parametrize("room", [40_000, 300_000, 2_000_000])
 def test_a_disk_that_is_full(room: int, path: Path) -> None:

@@ -105,6 +105,10 @@ class Place:
         self._live: dict[str, Rendering] = {}
         self._live_max = live_max
 
+    def close(self) -> None:
+        """Let go of the database."""
+        self._db.close()
+
     def fill(self, log: EventLog, grown: Growth) -> None:
         """Put in the rows of all runs that have grown, in transactions that hold whole runs.
 

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -91,6 +92,7 @@ class History:
 
     def close(self) -> None:
         """Let go of files and memory."""
+        self._tail.close()
         self.db.close()
 
     def define(self, query: str | None = None) -> None:
@@ -116,16 +118,13 @@ class History:
         """Start from what is kept, whatever can be; False if that is of no use."""
         for again in (anew, True):
             try:
-                written = _brought_up(folder, self._log, anew=again)
-                for _ in range(TRIES if written else 1):
-                    try:
+                _bring_up(folder, self._log, anew=again)
+                for _ in range(TRIES):
+                    with suppress(FileNotFoundError):
                         self._start(segments(folder))
-                    except FileNotFoundError:
-                        continue
-                    return True
+                        return True
             except Unfit:
                 continue
-            return False
         return False
 
     def _start(self, chain: Sequence[Segment]) -> None:
@@ -228,10 +227,11 @@ def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _brought_up(folder: Path, log: EventLog, *, anew: bool) -> bool:
-    """Write what is too much to be read each time; whether there is anything written.
+def _bring_up(folder: Path, log: EventLog, *, anew: bool) -> None:
+    """Write what is too much to be read each time; where that cannot be, what is there serves as far as it goes.
 
-    Where nothing can be written, what is there serves as far as it goes.
+    Raises:
+        Unfit: what is there is not what it should be, or was to be thrown away and cannot be.
     """
     import duckdb
 
@@ -244,9 +244,9 @@ def _brought_up(folder: Path, log: EventLog, *, anew: bool) -> bool:
                 if _unwritten(folder, log):  # another process may have written it meanwhile
                     chain = segments(folder)
                     seal(folder, log, growth(log, chain[-1].watermark if chain else 0))
-    except (OSError, duckdb.Error):
-        return not anew and bool(segments(folder))
-    return folder.exists()
+    except (OSError, duckdb.Error) as error:
+        if anew:
+            raise Unfit(str(error)) from error
 
 
 def _unwritten(folder: Path, log: EventLog) -> bool:

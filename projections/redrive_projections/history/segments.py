@@ -82,6 +82,7 @@ def attach(db: DuckDBPyConnection, chain: Sequence[Segment]) -> None:
             db.execute(f"ATTACH '{_quoted(segment.file)}' AS s{number} (READ_ONLY)")
             told = db.execute(f"SELECT shape, begun, watermark FROM s{number}.inside.progress").fetchall()
         except duckdb.Error as error:
+            segment.file.stat()  # it may be gone by now
             raise Unfit(str(error)) from error
         if told != [(shape(), segment.begun, segment.watermark)]:
             raise Unfit("another version made it")
