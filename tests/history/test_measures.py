@@ -10,12 +10,27 @@ import msgspec.inspect as types
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from redrive_events import MemoryLog, Record, RunEnded, RunStarted
+from redrive_events import (
+    Claim,
+    EffectConfirmed,
+    EffectInDoubt,
+    EffectReconciled,
+    Event,
+    MemoryLog,
+    ObservationReceived,
+    Record,
+    RunEnded,
+    RunStarted,
+    StopDecided,
+    ToolCalled,
+    VerdictGiven,
+)
 from redrive_projections.history import LABELS, MACROS, MEASURES, TALLIES, ask
 from tests import strategies
 from tests.history.recomputed import Values, recomputed
-from tests.history.story import begun, put, refund, remark
+from tests.history.story import PAY, begun, put, refund, remark, run_of, told
 from tests.random_runs import driven_programs, programs, random_run, tapes
 
 NAMES = [measure.name for measure in MEASURES]
@@ -123,6 +138,90 @@ def test_what_needs_a_label_is_null_without(label: str, measure: str, share: flo
     said = [(True, 5), (True, 13), (False, 13), (True, None), (False, 17)]  # of 13 the last word counts
     labelled = [remark("refund", label, yes, note=note, position=at) for note, (yes, at) in enumerate(said, 1)]
     assert value(logged(refund(), *labelled), measure) == share
+
+
+WRITE = ToolCalled(call=1, tool="pay", arguments={}, digest=PAY, effect="write", key="n:1")
+ALLOWED = VerdictGiven(call=1, verdict="allow", rule="small sums")
+ASKED = VerdictGiven(call=1, verdict="ask", rule="large sums")
+STOPPED = StopDecided(status="succeeded", reason="done")
+PAID = ObservationReceived(call=1, status="ok", content="paid")
+
+
+def ended(*events: Event) -> list[Record]:
+    """A run of these events that succeeds."""
+    whole = [begun("a")[0].event, *events, RunEnded(status="succeeded", reason="done", state="s")]
+    return told("a", *([(event, 0)] for event in whole))
+
+
+@pytest.mark.parametrize(
+    ("events", "unsafe"),
+    [
+        pytest.param([], 0.0, id="nothing was done"),
+        pytest.param([ALLOWED, WRITE, PAID, STOPPED], 0.0, id="allowed"),
+        pytest.param([ASKED, ALLOWED, WRITE, PAID], 0.0, id="approved"),
+        pytest.param([ASKED, WRITE, PAID], 1.0, id="never approved"),
+        pytest.param([WRITE, PAID], 1.0, id="never judged"),
+        pytest.param([ALLOWED, ALLOWED, replace(ALLOWED, verdict="deny"), WRITE], 1.0, id="denied last"),
+        pytest.param([ALLOWED, STOPPED, WRITE, PAID], 1.0, id="behind the stop"),
+    ],
+)
+def test_what_must_not_happen_makes_a_success_unsafe(events: list[Event], unsafe: float) -> None:
+    """A label says otherwise, or says it where the log does not."""
+    assert value(logged(ended(*events)), "unsafe_success") == unsafe
+    for label in (True, False):
+        assert value(logged(ended(*events), remark("a", "unsafe_success", label)), "unsafe_success") == label
+
+
+@pytest.mark.parametrize(
+    ("events", "rate"),
+    [
+        pytest.param([WRITE], 0.0, id="not answered yet"),
+        pytest.param([WRITE, PAID, EffectConfirmed(call=1)], 0.0, id="confirmed"),
+        pytest.param([WRITE, replace(PAID, status="timeout")], 1.0, id="timed out"),
+        pytest.param([WRITE, EffectInDoubt(call=1, why="worker lost")], 1.0, id="the worker was lost"),
+        pytest.param(
+            [WRITE, EffectInDoubt(call=1, why="worker lost"), EffectReconciled(call=1, outcome="landed")],
+            1.0,
+            id="lost, and then it had landed",
+        ),
+        pytest.param([WRITE, PAID, EffectReconciled(call=1, outcome="unknown")], 1.0, id="nobody knows"),
+        pytest.param([replace(WRITE, effect="read"), replace(PAID, status="timeout")], None, id="a read has no effect"),
+    ],
+)
+def test_an_effect_that_was_ever_in_doubt_counts(events: list[Event], rate: float | None) -> None:
+    """However it came out."""
+    assert value(logged(ended(*events)), "ambiguous_effect_rate") == rate
+
+
+@pytest.mark.parametrize(
+    ("claims", "rate"),
+    [
+        pytest.param((), None, id="it states nothing that can be checked"),
+        pytest.param((Claim(text="a", evidence=(1,)), Claim(text="b", evidence=(2, 3))), 1.0, id="all borne out"),
+        pytest.param((Claim(text="a", evidence=(1,)), Claim(text="b")), 0.0, id="one is not"),
+    ],
+)
+def test_an_answer_is_supported_if_all_of_it_is(claims: tuple[Claim, ...], rate: float | None) -> None:
+    """By positions of its run."""
+    end = RunEnded(status="finished", reason="done", state="s", answer="a and b", claims=claims)
+    assert value(logged(told("a", [(begun("a")[0].event, 0)], [(end, 0)])), "supported_answer_rate") == rate
+
+
+@pytest.mark.parametrize(
+    ("turns", "rate"),
+    [
+        pytest.param(["find"], None, id="nothing failed"),
+        pytest.param(["lost"], 0.0, id="what came behind was refused"),
+        pytest.param(["lost", "find"], 1.0, id="another call came out well"),
+        pytest.param(["find", "lost"], 0.0, id="what came before does not count"),
+    ],
+)
+def test_a_failure_is_got_over_by_what_comes_behind_it(turns: list[str], rate: float | None) -> None:
+    """By a call that came out well, or by the run's success."""
+    log = logged(run_of(turns))
+    assert value(log, "recovery_after_tool_error") == rate
+    put(log, remark("a", "task_success", True))
+    assert value(log, "recovery_after_tool_error") == (None if rate is None else 1.0)
 
 
 def test_a_tree_is_one_run_and_what_it_used_counts_once() -> None:
