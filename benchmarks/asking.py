@@ -1,4 +1,4 @@
-"""A history of many events, built, asked and brought up to date: `python -m benchmarks.asking EVENTS`."""
+"""A history of many events, built, asked and brought up to date: `python -m benchmarks.asking EVENTS TIMES`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import duckdb
 
 from benchmarks.histories import fill, more
 from benchmarks.measure import Figure, compared
+from benchmarks.multiplied import multiplied
 from redrive_events import EventLog, SqliteLog, StoredLine, examined
 from redrive_projections import RunState, evolve
 from redrive_projections.history import History, beside, rebuild
@@ -24,6 +25,7 @@ from redrive_projections.history.rows import Rendering
 from redrive_projections.history.segments import segments
 
 EVENTS: Final = 1_000_000
+TIMES: Final = 10
 STAGED_RUNS: Final = 1_000
 NEW_EVENTS: Final = 100
 
@@ -55,26 +57,36 @@ QUESTIONS: Final = (
     ),
     Question(
         "one run",
-        "SELECT step, tool, arguments, verdict, status FROM steps WHERE run_id = 'run-0000777' ORDER BY position",
+        "SELECT step, tool, arguments, verdict, status FROM steps"
+        " WHERE run_id = (SELECT run_id FROM runs WHERE run = 77) ORDER BY position",
         "steps",
         "run_id",
     ),
 )
 
 
-def figures(folder: Path, events: int = EVENTS) -> Iterator[Figure | str]:
-    """Building, the questions against bare scans of the same columns, and new events, each with what it took."""
-    path = folder / f"asking-{events}.db"
+def figures(folder: Path, events: int = EVENTS, times: int = TIMES) -> Iterator[Figure | str]:
+    """Building, then the questions and new events over all of it and over ``times`` as much."""
+    path, many = folder / f"asking-{events}.db", folder / f"asking-{events}-{times}.db"
     with closing(SqliteLog(path, durability="os")) as log:
         runs, written = fill(log, events)
         yield from _stages(log)
         yield _built(log, path, written)
-        with History(log, path) as history, duckdb.connect() as bare:
-            bare.execute(f"ATTACH '{segments(beside(path))[0].file}' AS kept (READ_ONLY)")
-            for one in QUESTIONS:
-                yield _asked(one, history.db, bare, written)
-            yield _fresh(log, history)
         yield f"{runs:,} runs; the log has {path.stat().st_size / 1e6:,.0f} MB, its history {_size(path):,.0f} MB"
+        yield from _questions(log, path, written)
+    if times > 1:
+        with closing(multiplied(path, times, many)) as log:
+            yield from _questions(log, many, written * times)
+
+
+def _questions(log: EventLog, path: Path, events: int) -> Iterator[Figure | str]:
+    began = time.perf_counter()
+    with History(log, path) as history, duckdb.connect() as bare:
+        yield f"opened with {events:,} events: {1e3 * (time.perf_counter() - began):,.0f} ms"
+        bare.execute(f"ATTACH '{segments(beside(path))[0].file}' AS kept (READ_ONLY)")
+        for one in QUESTIONS:
+            yield _asked(one, history.db, bare, events)
+        yield _fresh(log, history)
 
 
 def _asked(one: Question, db: duckdb.DuckDBPyConnection, bare: duckdb.DuckDBPyConnection, events: int) -> Figure:
@@ -148,9 +160,9 @@ def _size(path: Path) -> float:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the figures for so many events."""
+    """Print the figures for so many events, and for so many times as many."""
     with tempfile.TemporaryDirectory() as name:
-        for figure in figures(Path(name), int(arguments[0].replace("_", "")) if arguments else EVENTS):
+        for figure in figures(Path(name), *map(int, arguments)):
             print(figure, flush=True)
 
 
