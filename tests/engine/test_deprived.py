@@ -10,6 +10,7 @@ import pytest
 import notes_analyst
 import redrive as rd
 from notes_analyst import variants
+from redrive_engine.dialects import DIALECTS
 from redrive_engine.models import FREE
 from redrive_events import ModelFailed, ModelReplied, ToolCalled
 from redrive_replays import recording_of
@@ -22,6 +23,7 @@ SCENARIOS = [pytest.param(one, id=one.module) for one in [*examples(), PLANNED]]
 STRIPPED = {
     "login_redirect": ("blocked", "call 1 of run_test: unknown tool"),
     "notes_analyst": ("failed", "2 calls with bad arguments in a row"),
+    "order_status": ("exhausted", "steps"),
     "orders_sms": ("exhausted", "steps"),
     "planned": ("exhausted", "steps"),
     "refund_desk": ("exhausted", "steps"),
@@ -54,7 +56,9 @@ class Stubborn:
 def stripped(agent: rd.Agent) -> rd.Agent:
     """The same agent without a tool; its contract grants all that there are."""
     contract = agent.contract.model_copy(update={"tools": None, "exclude": {}})
-    return rd.Agent(agent.name, agent.version, contract, verifiers=agent.verifiers, model=Stubborn(agent.model))
+    own = [one for name, one in agent.program.dialects.items() if name not in DIALECTS]
+    model = Stubborn(agent.model)
+    return rd.Agent(agent.name, agent.version, contract, verifiers=agent.verifiers, model=model, dialects=own)
 
 
 def run_of(agent: rd.Agent, goal: str, *, model: rd.Model | None = None) -> rd.Run:
@@ -74,12 +78,13 @@ def run_of(agent: rd.Agent, goal: str, *, model: rd.Model | None = None) -> rd.R
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_network_is_gone(scenario: Scenario) -> None:
-    """The model is asked within its quota, and then no more."""
+    """The model is asked within its quota, and then no more, but a person is, where the contract says so."""
     run = run_of(scenario.agent, scenario.goal, model=Gone())
     events = [one.event for one in run.records()]
     quota = scenario.agent.contract.quotas.model_failed
     assert run.state.end is not None
-    assert (run.status, run.state.end.reason) == ("failed", "model: unavailable")
+    status = "escalated" if "escalate" in scenario.agent.contract.recovery else "failed"
+    assert (run.status, run.state.end.reason) == (status, "model: unavailable")
     assert sum(isinstance(one, ModelFailed) for one in events) == quota
 
 
