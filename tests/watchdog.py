@@ -219,7 +219,7 @@ class Guards:
         if event.attempt > 1 or event.compensates is not None:
             return
         repeats = self.terms.guards.repeats
-        if repeats is not None and event.tool not in repeats.polling:
+        if repeats is not None and event.tool not in repeats.polling and event.effect != "run":
             assert len(self._window(event.digest)) < repeats.times, "no call is made more often than it may be"
         self.made.append((event.digest, event.tool, event.call, record.position))
 

@@ -218,6 +218,22 @@ def test_of_two_who_answer_at_once_one_does(monkeypatch: pytest.MonkeyPatch) -> 
     assert [one.event.by for one in log.read(RUN) if isinstance(one.event, ApprovalGiven)] == ["bo"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(answer_to_pay("grant", 8), id="another digest"),
+        pytest.param(answer_to_pay("edit", 8, arguments={"item": "tea", "cents": 9}), id="an edit of something else"),
+        pytest.param(answer_to_pay("refuse", 9, call=2), id="another call"),
+    ],
+)
+def test_what_somebody_appends_all_the_same_counts_nothing(given: ApprovalGiven) -> None:
+    """Whoever writes to the log can write anything: it is a record, and no answer."""
+    program, log = asking()
+    then(program, log, given)
+    assert follows(then(program, log, SignalsHeard())) == []
+    assert [one.call for one in open_approvals(log, RUN)] == [1]
+
+
 def test_a_call_that_was_answered_is_asked_about_again_once_it_is_another() -> None:
     """An answer is good for what was shown: the next question about the call is answered for itself."""
     program, log = asking(policy=Asking(spoils={3: 2}))
