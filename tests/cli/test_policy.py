@@ -14,6 +14,7 @@ from redrive_engine.models import reply, use
 from redrive_engine.policy import RulesPolicy
 from redrive_events import Record, SignalsHeard, SqliteLog, Terms
 from redrive_projections import fold
+from redrive_replays import appends
 from tests.cli.conftest import DESK, Redrive
 from tests.shop import NOON, recorded, shop
 
@@ -69,17 +70,19 @@ def idle(folder: Path) -> Path:
     return file
 
 
+def kept(records: list[Record]) -> SqliteLog:
+    """A log of the run, append by append."""
+    log = SqliteLog("redrive.db")
+    for append in appends(records):
+        log.append("run", append, expected=append[0].position - 1)
+    return log
+
+
 @pytest.fixture
 def asking(folder: Path) -> str:
     """A run in which a rule edits a payment and another asks about it, and a person allows it."""
     program = shop(Terms(), policy=RulesPolicy.from_toml(ASKS))
-    log = SqliteLog("redrive.db")
-    append: list[Record] = []
-    for record in recorded(program, reply("", use("pay", item="tea", cents=9))):
-        append.append(record)
-        if record.left == 0:
-            log.append("run", append, expected=append[0].position - 1)
-            append = []
+    log = kept(recorded(program, reply("", use("pay", item="tea", cents=9))))
     approve(log, "run", 1, by="bo", at=NOON + timedelta(seconds=9))
     heard = append_of(program, fold(log.read("run")), Happened(SignalsHeard(), NOON + timedelta(seconds=10)))
     log.append("run", heard, expected=heard[0].position - 1)
@@ -166,3 +169,13 @@ def test_an_import(redrive: Redrive, incident: str, snapshot: SnapshotAssertion)
 def test_each_verdict_on_a_call(redrive: Redrive, asking: str, snapshot: SnapshotAssertion) -> None:
     """An edit, the question that follows from it, and what came of the answer; the rules are those in the log."""
     assert redrive("policy", "explain", asking, "1") == snapshot
+
+
+def test_a_credential_is_shown_when_it_is_asked_for(redrive: Redrive, folder: Path) -> None:
+    """Whether the run was masked or not, in words and as data."""
+    secret = f"ghp_{'x9' * 18}"
+    program = shop(Terms(), policy=RulesPolicy.from_toml(ASKS))
+    kept(recorded(program, reply("", use("pay", item=secret, cents=3)))).close()
+    for more in ([], ["--json"]):
+        assert secret not in redrive("policy", "explain", "run", "1", *more).out
+        assert secret in redrive("policy", "explain", "run", "1", "--unmasked", *more).out

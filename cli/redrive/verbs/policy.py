@@ -11,6 +11,7 @@ import typer
 from redrive.agents import agent_named
 from redrive.chosen import Choice
 from redrive.judged import judged_data, judged_told
+from redrive.masking import Shown, UnmaskedOption
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
 from redrive.terminal import columns, counted, say, say_json
 from redrive_engine.checking import known_of
@@ -48,12 +49,14 @@ def explain(
     policy: PolicyOption = None,
     agent: AgentOption = None,
     log: LogOption = LOG,
+    unmasked: UnmaskedOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Explain why a call was judged as it was: each rule that was looked at, with what it compared.
 
     The rules are those that the run recorded, or those of --policy. What the log does not say of the run's tools is
-    what --agent declares, or the agent that is registered under the recorded name.
+    what --agent declares, or the agent that is registered under the recorded name. Credentials are shown as [masked]
+    unless --unmasked is given.
     """
     with Choice(log) as choice:
         chosen = choice.one(run)
@@ -61,7 +64,8 @@ def explain(
     found = judged(
         recording, call, agent=agent_named(agent) if agent else None, policy=policy_in(policy) if policy else None
     )
-    say_json(judged_data(found)) if as_json else say(*judged_told(found), whole=True)
+    data = Shown(recording.records, unmasked=unmasked).data(judged_data(found))
+    say_json(data) if as_json else say(*judged_told(data), whole=True)
     return 0
 
 
