@@ -5,7 +5,7 @@ BIN     := .venv/bin
 READY   := .venv/.ready
 
 .DEFAULT_GOAL := all
-.PHONY: all venv lint types test crash fuzz demo bench format clean
+.PHONY: all venv lint types test crash effects fuzz demo bench format clean
 .SILENT:
 
 all: lint types test
@@ -30,11 +30,14 @@ types: $(READY)
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS) --cov --cov-fail-under=95
 
-# Both are made from a seed: the same SEED crashes at the same places, and tries the same inputs.
+# They are made from a seed: the same SEED crashes at the same places, and tries the same inputs.
 SEED ?= 1
 
 crash: $(READY)
 	$(BIN)/python -m tests.crash --seed $(SEED)
+
+effects: $(READY)
+	$(BIN)/python -m tests.authority --seed $(SEED)
 
 fuzz: $(READY)
 	$(BIN)/python -m pip install -qq --only-binary :all: atheris -c constraints.txt || echo "no atheris for this Python"

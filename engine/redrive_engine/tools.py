@@ -214,9 +214,9 @@ def tool(
     of the ``media_types`` (all, if there are none), or came over more redirects, is not let in. Data is refused that
     its source says is older than ``fresh_within``. ``trust`` and ``schema_version`` are recorded with it.
 
-    That a write did not happen is believed once its attempt can no longer land: here when its function has returned,
-    else ``settles_within`` after its request, or at once where the authority is ``fenced``: of one key it refuses any
-    epoch smaller than the greatest it was shown, by ``reconcile`` as well.
+    That a write did not happen is believed once its attempt can no longer land: ``settles_within`` after its request,
+    or when its function has ended, if that is not said; another worker's where the authority is ``fenced``: of one key
+    it refuses any epoch smaller than the greatest it was shown, by ``reconcile`` as well.
 
     Raises:
         TypeError: the function has parameters that a model could not fill.

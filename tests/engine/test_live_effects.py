@@ -393,3 +393,24 @@ def test_what_is_known_by_the_end_is_not_noted_again() -> None:
     assert (effect_of(log, "run", 1).stage, effect_of(log, "run", 1).by) == ("reconciled", "authority")
     assert events(log, EffectConfirmed) == [EffectConfirmed(call=1)]
     assert events(log, RunEnded)
+
+
+def test_what_was_sent_may_still_be_on_its_way_when_its_function_has_ended() -> None:
+    """A tool that says how long it takes to settle is waited for: what it was cancelled at lands all the same."""
+    log, asked, paid = MemoryLog(), list[bool](), threading.Event()
+
+    @tool(effect="write", timeout="100ms", settles_within="1s")
+    async def pay(cents: int) -> int:
+        """Pay."""
+        threading.Timer(0.3, paid.set).start()
+        await anyio.sleep_forever()
+        return cents
+
+    @pay.reconcile
+    def was_paid(call: Call) -> Landed[int] | NotLanded:
+        asked.append(paid.is_set())
+        return Landed(5) if paid.is_set() else NotLanded()
+
+    assert run(agent_of(pay), log).status == "finished"
+    assert asked == [False, True]
+    assert len(events(log, ToolCalled)) == 1

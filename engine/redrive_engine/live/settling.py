@@ -47,10 +47,16 @@ class Attempt:
 
     @property
     def may_land(self) -> bool:
-        """Whether it can still land: a fenced authority refuses it once ``epoch`` was shown to it."""
-        if not self.running if self.is_own else self.declared.fenced:
+        """Whether it can still land: a fenced authority refuses it once ``epoch`` was shown to it.
+
+        Where the tool says how long it takes to settle, that holds for what has ended here, too: what was sent may
+        still be on its way.
+        """
+        if not self.is_own and self.declared.fenced:
             return False
-        return self.settled_s is None or monotonic() < self.settled_s
+        if self.settled_s is not None:
+            return monotonic() < self.settled_s
+        return bool(self.running) if self.is_own else True
 
     @property
     def is_open_for_ever(self) -> bool:
