@@ -108,7 +108,7 @@ def cause_of(
         return "clock" if found[0].pointer == "/at" else "order"
     if {one.pointer for one in found} & {"/model"}:
         return "model"
-    surfacing = [event for event in (recorded, replayed) if event is not None]
+    surfacing = [event for event in (replayed, recorded) if event is not None]
     for cause in _likely(surfacing):
         if cause in changed:
             return cause

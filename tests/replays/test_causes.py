@@ -148,7 +148,7 @@ def cut(records: list[Record]) -> list[Record]:
         pytest.param(another_result, "tool result", id="a tool said something else"),
         pytest.param(another_reply, "model", id="the model said something else"),
         pytest.param(another_time, "clock", id="another time"),
-        pytest.param(cut, "model", id="nothing follows from the last reply"),
+        pytest.param(cut, "recording short", id="nothing follows from the last reply"),
     ],
 )
 def test_with_the_same_program_an_input_is_the_cause(
