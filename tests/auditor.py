@@ -188,7 +188,9 @@ class Requests:
             ended = type(append[-1].event) is RunEnded
             if type(first.event) is LeaseGranted:
                 lost = [one for at, one in self.open.items() if at < first.position and isinstance(one, ToolCalled)]
-                assert not [one for one in lost if one.effect in ACTING], "what a lost worker may have done is not simply asked again"
+                assert not [one for one in lost if one.effect in ACTING], (
+                    "what a lost worker may have done is not simply asked again"
+                )
             assert bool(self.open) != ended, "a run that has not ended waits for something"
             late = [one for one in self.open.values() if isinstance(one, PEOPLE) and _over(one, first.at)]
             assert not late, "a person is waited for no longer than was said"
