@@ -10,7 +10,11 @@ def recordable(value: Json) -> Json:
     """``value`` as a reading holds it; None where there is none, or none that a record could spell."""
     if value is MISSING:
         return None
-    if isinstance(value, str) and value.isascii():
+    # most values are of a kind that can always be spelled, and a verdict reads several
+    if isinstance(value, str):
+        if value.isascii():
+            return value
+    elif isinstance(value, int) and -(2**63) <= value < 2**63:
         return value
     try:
         canonical(value)

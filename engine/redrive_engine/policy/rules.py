@@ -46,16 +46,18 @@ class _Rule:
     written: WrittenRule
     clauses: tuple[_Clause, ...]
     settings: tuple[Setting, ...]
+    holds: tuple[Holds, ...]
 
     def matches(self, question: Question) -> bool | None:
         """Whether all surely holds; None where nothing surely fails, and something cannot be said."""
-        sure = True
-        for clause in self.clauses:
-            found = clause.holds(question)
+        sure: bool | None = True
+        for holds in self.holds:
+            found = holds(question)
             if found is False:
                 return False
-            sure = sure and found is True
-        return sure or None
+            if found is None:
+                sure = None
+        return sure
 
     def ruling(self, question: Question, *, sure: bool) -> Ruling | None:
         """What it says where it matches, or may; None where it is an edit that changes nothing."""
@@ -133,7 +135,7 @@ class RulesPolicy:
     def _of(cls, data: dict[str, Json], wording: str) -> RulesPolicy:
         written = rules_of(data)
         deciding = digest([rule.deciding() for rule in written])
-        rules = tuple(_Rule(rule, tuple(map(_compiled, rule.clauses)), _settings(rule)) for rule in written)
+        rules = tuple(map(_rule, written))
         return cls(deciding, wording, {"rule": data.get("rule", []), "wording": wording}, rules)
 
     @property
@@ -176,8 +178,10 @@ def _looked(rule: _Rule, question: Question) -> tuple[ClauseLook, ...]:
     )
 
 
-def _settings(rule: WrittenRule) -> tuple[Setting, ...]:
-    return tuple(Setting(change.path, Operand.compiled(change.operand)) for change in rule.changes)
+def _rule(written: WrittenRule) -> _Rule:
+    clauses = tuple(map(_compiled, written.clauses))
+    settings = tuple(Setting(change.path, Operand.compiled(change.operand)) for change in written.changes)
+    return _Rule(written, clauses, settings, tuple(clause.holds for clause in clauses))
 
 
 def _compiled(clause: Clause) -> _Clause:
