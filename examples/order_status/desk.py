@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import redrive as rd
 from order_status.decisions import ALLOWED, OrderDecisions
 from order_status.evidence import VERIFIERS
-from order_status.script import Decide, look_after, look_up
+from order_status.script import look_after, look_up, scripted
 from order_status.world import Credit, Notice, World
 
 GOAL: Final = "Look up order ord_123, and say how it stands."
@@ -107,23 +108,30 @@ def tools_of(world: World) -> list[rd.Tool]:
 
 
 def make_agent(
-    decide: Decide = look_up,
     *,
+    model: rd.Model | None = None,
     world: World | None = None,
     contract: rd.Contract | None = None,
     policy: Path | None = POLICY,
-    model: rd.Model | None = None,
     mask: rd.Mask | None = None,
+    grounded: bool = True,
 ) -> rd.Agent:
-    """The agent in a world of its own; ``decide`` stands in the place of the model, unless there is one."""
+    """The agent in a world of its own, with the scripted model unless another is given.
+
+    Without ``policy`` or ``grounded`` it has one gate less: that is how a test knows that there was one.
+    """
+    tools = tools_of(world or World())
+    if not grounded:
+        for one in tools:
+            one.declaration = replace(one.declaration, grounded=())
     return rd.Agent(
         "order-status",
         "1",
         contract or looking(),
-        tools=tools_of(world or World()),
+        tools=tools,
         verifiers=VERIFIERS,
         policy=policy,
-        model=model or rd.ScriptedModel(lambda _, request: decide(request)),
+        model=model or scripted(look_up),
         prompt=PROMPT,
         dialects=[OrderDecisions()],
         mask=mask,
@@ -131,4 +139,4 @@ def make_agent(
 
 
 agent = make_agent()
-care = make_agent(look_after, contract=caring())
+care = make_agent(model=scripted(look_after), contract=caring())

@@ -17,6 +17,11 @@ Decide: TypeAlias = Callable[[rd.ModelRequest], str | rd.ModelReplied]
 HOPELESS: Final = ("invalid_order_id", "permission_refused", "null")
 
 
+def scripted(decide: Decide) -> rd.ScriptedModel:
+    """A model that decides from the request alone."""
+    return rd.ScriptedModel(lambda _, request: decide(request))
+
+
 def decided(kind: str, summary: str, **words: Any) -> str:
     """A decision as it is written."""
     return canonical({"version": VERSION, "kind": kind, "summary": summary, **words}).decode()

@@ -12,7 +12,7 @@ import anyio
 
 import redrive as rd
 from order_status.desk import GOAL, POLICY, looking, make_agent
-from order_status.script import Decide, look_up
+from order_status.script import Decide, look_up, scripted
 from order_status.world import LATE, ORDERS, TENANT, Fault, Order, World
 from redrive_events import EventLog, PersonAsked
 from redrive_projections import RunState, fold
@@ -70,11 +70,13 @@ class Variant:
     principal: str = "desk"
     tenant: str = TENANT
     policy: Path | None = POLICY
+    grounded: bool = True
     orders: Mapping[str, Order] = field(default_factory=lambda: ORDERS | LATE)
     later: Mapping[str, Order] = field(default_factory=dict)
     faults: Mapping[str, tuple[Fault, ...]] = field(default_factory=dict)
     meanwhile: Mapping[str, Event] = field(default_factory=dict)
     person: Event | None = None
+    memo: str = ""
     bank_knows: bool = True
     slow_s: float = 0.0
     mask: Callable[[], rd.Mask] | None = None
@@ -85,15 +87,21 @@ class Variant:
 
     def agent(self, world: World | None = None) -> rd.Agent:
         """The desk of this variant."""
-        mask = self.mask() if self.mask else None
-        terms = self.contract(**self.terms)
-        return make_agent(self.decide, world=world, contract=terms, policy=self.policy, mask=mask)
+        return make_agent(
+            model=scripted(self.decide),
+            world=world,
+            contract=self.contract(**self.terms),
+            policy=self.policy,
+            mask=self.mask() if self.mask else None,
+            grounded=self.grounded,
+        )
 
     def world(self, clock: rd.StillClock) -> World:
         """A world in which nothing was done yet."""
         faults: dict[str, list[Fault]] = {tool: list(those) for tool, those in self.faults.items()}
         return World(
             orders=self.orders,
+            memo=self.memo,
             later=self.later,
             faults=faults,
             bank_knows=self.bank_knows,

@@ -40,12 +40,13 @@ class Order(_Seen):
 
 
 class Credit(_Seen):
-    """Money that the bank has credited, or taken back, under the key that it was given."""
+    """Money that the bank has credited, or taken back, under the key that it was given; the ``memo`` is anybody's."""
 
     key: str
     order_id: str
     account: str
     cents: int
+    memo: str = ""
 
 
 class Notice(_Seen):
@@ -78,6 +79,7 @@ class World:
     meanwhile: Mapping[str, Meanwhile] = field(default_factory=dict)
     clock: Callable[[], datetime] = field(default_factory=lambda: rd.Surroundings().now)
     later: Mapping[str, Order] = field(default_factory=dict)
+    memo: str = ""
     bank_knows: bool = True
     slow_s: float = 0.0
     credits: dict[str, Credit] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class World:
         """The bank credits once for each key, and nothing for a worker of the past."""
         fault = await self._under_way("credit", call)
         self._fenced(call)
-        made = Credit(key=call.key, order_id=order_id, account=account, cents=cents)
+        made = Credit(key=call.key, order_id=order_id, account=account, cents=cents, memo=self.memo)
         for _ in range(2 if fault == "twice" else 1):  # the line may bring one request twice
             self.credits.setdefault(call.key, made)
         await self._on_the_way_back(fault)
