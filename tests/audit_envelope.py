@@ -58,7 +58,9 @@ class Envelopes:
         if refused:
             assert not [one for one in rest if isinstance(one, ObservationVerified) and one.call == event.call]
             assert not [one for one in rest if isinstance(one, FactCommitted) and record.position in one.evidence]
-        if refused and foreign and not self.stopped:
+        before = rest[: rest.index(found[0])] if refused else []
+        stopped = self.stopped or any(isinstance(one, StopDecided) for one in before)  # as by a cancellation heard now
+        if refused and foreign and not stopped:
             stop = next(one for one in rest if isinstance(one, StopDecided))
             assert stop.status == "failed", "another tenant's data fails the run"
 
