@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from redrive_events import Event, FactCommitted, Json, canonical, kind_of
+from redrive_events import Event, FactCommitted, Json, VerdictGiven, canonical, kind_of
 
 ABSENT: Final = msgspec.UNSET
 
 # Fields that say why, for the record: nothing that the run, its model or its state can see hangs on them.
-EXPLAINING = {"verdict_given": {"reason", "rule", "read", "policy"}}
+EXPLAINING = {"verdict_given": {"reason", "rule", "read", "policy"}, "approval_asked": {"reason"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,11 @@ def is_explaining(event: Event, difference: Difference) -> bool:
 def is_digest(pointer: str) -> bool:
     """Whether it is only a digest that stands there: of a request, a state, a call or a policy."""
     return pointer in {"/request", "/state", "/digest", "/policy", "/view"}
+
+
+def is_worded_otherwise(event: Event, found: Iterable[Difference]) -> bool:
+    """Whether it is a verdict for which something else is given as the grounds, and not only another policy."""
+    return isinstance(event, VerdictGiven) and any(one.pointer != "/policy" for one in found)
 
 
 def _walk(pointer: str, recorded: Json, replayed: Json) -> Iterator[Difference]:

@@ -11,8 +11,8 @@ from redrive_engine import RULES, Program, react
 from redrive_engine import cause_of as derived_from
 from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Quarantined, Record, RunStarted, kind_of
 from redrive_projections import RunState, answered_by, evolve, opening
-from redrive_replays.causes import cause_of, changes_of
-from redrive_replays.difference import Difference, differences, is_explaining, same
+from redrive_replays.causes import Cause, cause_of, changes_of
+from redrive_replays.difference import Difference, differences, is_explaining, is_worded_otherwise, same
 from redrive_replays.guarded import Guard
 from redrive_replays.report import Divergence, Outcome, Report
 
@@ -112,6 +112,9 @@ class _Replay:
                 self._parts(first, record, "does not follow", None)
                 return rest[index:]
             if not self._equal(record, event, derived_from(batch, event), first):
+                moved = type(record.event) is type(event) and any(same(one.event, event) for one in rest[index + 1 :])
+                if moved:
+                    self._put_down_to("order")
                 return rest[index:]
             evolve(self.state, record)
             batch.append(record)
@@ -135,7 +138,7 @@ class _Replay:
             found.append(Difference("/at", record.at.isoformat(), first.at.isoformat()))
         # Another policy or contract may come to the same verdict by another rule.
         if JUDGES.intersection(self._changed()) and all(is_explaining(event, one) for one in found):
-            self.explained_otherwise += 1
+            self.explained_otherwise += is_worded_otherwise(event, found)
             return True
         self._parts(first, record, "differs", event, found)
         return False
@@ -149,6 +152,11 @@ class _Replay:
         place = Divergence(record.position, first.position, why, record.event, replayed, tuple(found), cause)
         self.found.append(place)
 
+    def _put_down_to(self, cause: Cause) -> None:
+        """With the same program, what was found last has a cause that only the recording as a whole shows."""
+        if not self._changed():
+            self.found[-1] = replace(self.found[-1], cause=cause)
+
     def _changed(self) -> tuple[str, ...]:
         return changed_parts(self.state.parts, self.program.digests)
 
@@ -159,6 +167,8 @@ class _Replay:
     def report(self, run_id: str) -> Report:
         """What was found in all."""
         state = self.state
+        if self.found and self.found[-1].recorded is None and self.found[-1].position > state.position:
+            self._put_down_to("recording short")
         return Report(
             run_id=run_id,
             outcome=self._outcome(),
