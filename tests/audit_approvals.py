@@ -107,6 +107,7 @@ class Approvals:
             self.calls[event.call] = (self.calls[event.call][0], event.arguments)
         if event.rule == BY_PERSON:
             assert answer is not None
+        if answer is not None and answer.answer != "refuse":  # a rule may allow by itself what a person has allowed
             self.allowed_by_person.add(event.call)
 
     def _asked(self, event: ApprovalAsked, at: datetime) -> None:
