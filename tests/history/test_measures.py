@@ -224,6 +224,17 @@ def test_a_failure_is_got_over_by_what_comes_behind_it(turns: list[str], rate: f
     assert value(log, "recovery_after_tool_error") == (None if rate is None else 1.0)
 
 
+def test_only_calls_can_be_repeated() -> None:
+    """Three of four steps propose one, and one of them is an earlier one again."""
+    assert value(logged(refund()), "repeated_action_rate") == 1 / 3
+
+
+def test_the_steps_of_a_run_count_when_it_has_ended() -> None:
+    """Before that nobody knows how many there will be."""
+    assert ask(logged(refund(), run_of(["find"])), "SELECT mean_steps, p95_steps FROM measures").rows == [(4.0, 4)]
+    assert ask(logged(run_of(["find"])), "SELECT mean_steps, p95_steps FROM measures").rows == [(None, None)]
+
+
 def test_a_tree_is_one_run_and_what_it_used_counts_once() -> None:
     """Steps and cost of the runs below are added to the root's; it is the root that succeeds."""
     log = logged(refund(), refund("refund/1"), refund("other"), remark("refund", "task_success", True))
