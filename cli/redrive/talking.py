@@ -15,13 +15,14 @@ import anyio
 
 from redrive.handing import handed_over
 from redrive.questions import DIGEST_CHARS, approval_told, waiting_in
-from redrive_engine import Mask, approve, say
+from redrive_engine import Landing, Mask, approve, say, state_outcome
 from redrive_events import ApprovalAsked, BadInput, DecisionMade, EventLog, PersonAsked, ToolCalled, parse_json, text_of
 from redrive_projections import RunState, called_as, evolve, harmless, one_line
 
 LOOK_S = 0.05
 PROMPT = "> "
 HOW = "yes, no, or edit and all arguments as JSON"
+LANDINGS = "landed, or not-landed, and how that is known "
 
 
 @dataclass
@@ -107,10 +108,11 @@ class Talk:
             words = "\n".join(map(str, handed.told()))
         else:
             words = one_line(asked.reason or one.of.said)
-        if self._stdin is not None:
-            _show(f"{words}\n{PROMPT}")
+        if self._stdin is not None and not (asked.effect and self._stdin.ended):
+            _show(f"{words}\n{LANDINGS if asked.effect else ''}{PROMPT}")
         else:
-            how = f'redrive say {run_id} "…" answers'
+            resolve = f"redrive effects --resolve {run_id} {asked.effect} landed|not-landed"
+            how = resolve if asked.effect else f'redrive say {run_id} "…" answers'
             _show(f"redrive: run {run_id} waits for the {asked.actor}: {words} ({how})\n")
 
     def _tell_approval(self, one: _Waits, asked: ApprovalAsked) -> None:
@@ -127,14 +129,39 @@ class Talk:
             _show(f"redrive: run {run_id} waits for an approval of {what} ({how})\n")
 
     async def _answer(self, stdin: _Lines, one: _Waits) -> None:
-        if isinstance(one.asked, ApprovalAsked) and stdin.ended:  # whoever is not here can still answer from elsewhere
+        asked = one.asked
+        if stdin.ended and (isinstance(asked, ApprovalAsked) or asked.effect):  # whoever is elsewhere can still answer
             return
         with anyio.move_on_after(LOOK_S):  # somebody else may answer meanwhile
             words = await stdin.next()
-            if isinstance(one.asked, ApprovalAsked):
-                self._approve(one, one.asked, words)
+            if isinstance(asked, ApprovalAsked):
+                self._approve(one, asked, words)
+            elif asked.effect:
+                self._state(one, asked, asked.effect, words)
             else:
-                self._say(one, one.asked, words)
+                self._say(one, asked, words)
+
+    def _state(self, one: _Waits, asked: PersonAsked, effect: int, words: str | None) -> None:
+        """A line says what became of an effect, or the question stays; behind the last line it is told elsewhere."""
+        if words is None:
+            self._tell(one)
+            return
+        word, _, reason = words.partition(" ")
+        try:
+            if (outcome := _LANDINGS.get(word.lower())) is None:
+                raise BadInput(LANDINGS.strip())
+            state_outcome(
+                self._log,
+                one.of.run_id,
+                effect,
+                outcome,
+                by=asked.actor,
+                at=datetime.now(UTC),
+                reason=reason.strip(),
+                mask=self._mask,
+            )
+        except BadInput as error:
+            _show(f"{error}\n{PROMPT}")
 
     def _say(self, one: _Waits, asked: PersonAsked, words: str | None) -> None:
         with suppress(BadInput):  # the run has ended meanwhile
@@ -174,6 +201,7 @@ class Talk:
             _show(f"{error}\n{PROMPT}")
 
 
+_LANDINGS: dict[str, Landing] = {"landed": "landed", "not-landed": "not_landed"}
 _ANSWERS: dict[str, Literal["grant", "refuse", "edit"]] = {
     **dict.fromkeys(("y", "yes"), "grant"),
     **dict.fromkeys(("n", "no"), "refuse"),

@@ -108,7 +108,8 @@ def _round(one: Round, chance: Random) -> Counter[str]:
         elif _lived(one, status) == ENDED:
             break
     _thawed(one, frozen)
-    return done + _held(one, keeps_time=not any(life.point == "begun" for life in frozen.values()))
+    stands_still = any(life.point == "begun" or one.payments > 1 for life in frozen.values())
+    return done + _held(one, keeps_time=not stands_still)
 
 
 def _lived(one: Round, status: int) -> int:
@@ -187,7 +188,7 @@ def _journal(one: Round) -> list[Line]:
 
 
 def _held(one: Round, *, keeps_time: bool) -> Counter[str]:
-    """What must hold once nobody runs any more; a tool that was frozen did not land in the time that it had said."""
+    """What must hold once nobody runs any more; a payment that was frozen unsent did not land in the time it had said."""
     log = SqliteLog(one.folder / "runs.db")
     records = list(log.read("run"))
     remarks = [record.event for record in log.read("run" + NOTES) if isinstance(record.event, AnnotationMade)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,13 @@ from redrive_events import (
     LeaseRevoked,
     ObservationReceived,
     OutcomeStated,
+    PersonAsked,
     SqliteLog,
     Terms,
 )
 from tests.cli.conftest import Redrive
+from tests.cli.test_people import until
+from tests.processes import surroundings
 from tests.renew_recordings import file_of, records_of
 from tests.shop import NOON, recorded, shop
 
@@ -180,3 +185,73 @@ def test_a_child_is_cancelled_but_has_no_lease_of_its_own(redrive: Redrive, fold
     log = SqliteLog("redrive.db")
     cancel(log, "x/1", by="ana", at=NOON)
     log.close()
+
+
+DOUBTFUL = '''
+import time
+import redrive as rd
+
+@rd.tool(effect="write", timeout="200ms")
+def pay(cents: int) -> dict[str, int]:
+    """Pay."""
+    time.sleep(0.4)
+    return {"cents": cents}
+
+@rd.verifier(pay, commits=["paid"])
+def right(call: rd.Call, seen: dict[str, int], facts: rd.Facts) -> rd.Facts | rd.Refused:
+    return {"paid": seen["cents"]}
+
+script = (rd.reply("", rd.use("pay", cents=5)), "Paid.")
+contract = rd.Contract(done={"paid": rd.ANY}, answer="Paid {paid}.", on_doubt="wait")
+agent = rd.Agent("till", "1", contract, tools=[pay], verifiers=[right], model=rd.ScriptedModel(script))
+'''
+
+
+def command(*more: str) -> list[str]:
+    """A run of the doubtful till."""
+    return [sys.executable, "-m", "redrive", "run", "doubtful:agent", "--goal", "pay", "--run-id", "x", *more]
+
+
+def is_asked(times: int) -> bool:
+    """Whether a person was asked so often what became of it."""
+    return Path("redrive.db").exists() and sum(isinstance(one, PersonAsked) for one in events("x")) == times
+
+
+def test_a_run_that_waits_goes_on_with_what_is_said_from_another_process(redrive: Redrive, folder: Path) -> None:
+    """It tells how; what would have been observed is verified like a result."""
+    (folder / "doubtful.py").write_text(DOUBTFUL, encoding="utf-8")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command(), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=surroundings()
+    ) as process:
+        until(lambda: is_asked(1))
+        said = redrive("effects", "--resolve", "x", "1", "landed", "--content", '{"cents": 5}')
+        assert said.code == 0
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "x  succeeded\nPaid 5.\n")
+    how = "redrive effects --resolve x 1 landed|not-landed"
+    assert err == f"redrive: run x waits for the operator: effect of call 1 (pay) in doubt ({how})\n"
+
+
+def test_where_a_run_is_driven_a_line_says_what_became_of_it(folder: Path, redrive: Redrive) -> None:
+    """Any other line is asked about again; what did not land is tried once more."""
+    (folder / "doubtful.py").write_text(DOUBTFUL, encoding="utf-8")
+    (folder / "words.txt").write_text("perhaps\nnot-landed the bank has nothing\n", encoding="utf-8")
+    with (
+        (folder / "words.txt").open() as words,
+        subprocess.Popen(
+            command("--talk"),
+            stdin=words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=surroundings(),
+        ) as process,
+    ):
+        until(lambda: is_asked(2))
+        assert redrive("effects", "--resolve", "x", "1", "landed", "--content", '{"cents": 5}').code == 0
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "x  succeeded\nPaid 5.\n")
+    assert err.count("landed, or not-landed, and how that is known") >= 2
+    first, _ = (one for one in events("x") if isinstance(one, OutcomeStated))
+    assert (first.outcome, first.by, first.reason) == ("not_landed", "operator", "the bank has nothing")
