@@ -249,6 +249,34 @@ def test_however_it_is_read_it_is_noted(ways: Callable[[rd.Question], object], p
     assert [one.path for one in FunctionPolicy(noting).judge(asked(facts={"a.b": 1}, a=1)).read] == paths
 
 
+def test_what_a_function_does_to_its_copy_is_done_to_nothing_else() -> None:
+    """However deep: the call is made with the arguments that were judged."""
+
+    def spoils(question: rd.Question) -> rd.Ruling:
+        question.arguments["to"]["city"] = question.facts["cities"].pop()
+        return rd.allow()
+
+    arguments: Json = {"to": {"city": "Kiel"}}
+    facts: dict[str, Json] = {"cities": ["Ulm"]}
+    found = FunctionPolicy(spoils).judge(replace(asked(), arguments=arguments, facts=facts))
+    assert (found.verdict, arguments, facts) == ("allow", {"to": {"city": "Kiel"}}, {"cities": ["Ulm"]})
+    assert found.read == (read("facts.cities", ["Ulm"]), read("arguments.to", {"city": "Kiel"}))
+
+
+def test_the_order_in_which_arguments_come_decides_nothing() -> None:
+    """Recorded data has its keys sorted; what a live run read first, its replay reads first too."""
+
+    def first(question: rd.Question) -> rd.Ruling:
+        name = next(iter(question.arguments))
+        return rd.deny(f"{name} {next(iter(question.arguments[name]))}")
+
+    turned = {"b": {"d": 1, "c": 2}, "a": {"f": 1, "e": 2}}
+    ordered = parse_json(canonical(turned))
+    rulings = [FunctionPolicy(first).judge(replace(asked(), arguments=one)) for one in (turned, ordered)]
+    assert rulings[0] == rulings[1]
+    assert rulings[0].reason == "a e"
+
+
 def test_a_pattern_reads_what_it_names() -> None:
     """Whoever writes it with `match`."""
 

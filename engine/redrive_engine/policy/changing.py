@@ -10,7 +10,7 @@ from redrive_engine.policy.operands import Operand
 from redrive_engine.policy.paths import Path, spelled, value_at
 from redrive_engine.policy.question import Question
 from redrive_engine.policy.readings import recordable
-from redrive_events import BadInput, Json, Reading, canonical
+from redrive_events import BadInput, Json, Reading
 from redrive_projections import MISSING, same
 
 
@@ -50,7 +50,6 @@ def edited(settings: Sequence[Setting], question: Question) -> Edited:
         if arguments is MISSING:
             return Edited(doubt=f"{spelled(('arguments', *setting.path))} cannot be set")
     try:
-        canonical(arguments)
         return Edited(arguments, not same(arguments, question.arguments))
     except BadInput:  # what has no canonical spelling is put into no call
         return Edited(doubt="the arguments cannot be spelled")
