@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redrive_events import EventLog, MemoryLog, Record, SqliteLog
+from redrive_events import START, EventLog, MemoryLog, Record, SqliteLog, StoredLine, encode, link
+from redrive_events.stores.sealing import Tip
 from redrive_projections.history import History, beside, filling, opened, rows, schema, writing
 from tests import strategies
-from tests.history.story import TURNS, begin_all, put, refund, remark, run_of
+from tests.history.story import TURNS, begin_all, begun, put, refund, remark, run_of, told
 
 Tables: TypeAlias = dict[str, list[tuple[Any, ...]]]
 
@@ -212,6 +213,31 @@ def test_what_is_appended_out_of_order_is_told() -> None:
         put(log, refund("a")[11:15])
         history.refresh()
         assert tables(history.db) == anew(log)
+
+
+@pytest.mark.parametrize("place", ["run_id", "position"])
+def test_a_line_that_belongs_elsewhere_is_told(place: str) -> None:
+    """Although it is sealed where it stands."""
+    log = MemoryLog()
+    other = begun("b") if place == "run_id" else told("a", [(begun("a")[0].event, 0)], after=1)
+    line = encode(other[0])
+    log._streams["a"] = [StoredLine(1, link(START, line), line)]
+    log._order, log._tips["a"] = [("a", 1)], Tip(1, link(START, line), "")
+    with History(log) as history:
+        assert history.db.execute("SELECT status, kind FROM runs JOIN events USING (run)").fetchall() == [
+            ("degraded", "quarantined")
+        ]
+
+
+def test_a_line_that_was_changed_is_told() -> None:
+    """However well it reads."""
+    log = MemoryLog()
+    begin_all(log, ["a"], goal="tea")
+    stored = log._streams["a"][0]
+    log._streams["a"][0] = stored._replace(line=stored.line.replace(b"tea", b"tee"))
+    with History(log) as history:
+        told_of = history.db.execute("SELECT status, goal, problem FROM runs JOIN events USING (run)").fetchall()
+    assert told_of == [("degraded", None, "the bytes are not those that were written")]
 
 
 def test_a_line_that_is_no_record_is_told() -> None:

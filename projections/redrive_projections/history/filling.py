@@ -24,10 +24,6 @@ ROWS_MAX = 16_384
 BYTES_MAX = 16_000_000
 
 
-class Unfit(Exception):
-    """What is kept of a history cannot serve: damaged, of another version, or of another log."""
-
-
 class Stream(NamedTuple):
     """A stream of the log, the number of its run, and how far its rows have come."""
 
@@ -113,9 +109,6 @@ class Place:
         """Put in the rows of all runs that have grown, in transactions that hold whole runs.
 
         What is there already of an attempt that was broken off is gone on with.
-
-        Raises:
-            Unfit: what is known of a run is not what the log holds.
         """
         runs = grown.runs()
         here, before = streams_of(self._db, runs), self._earlier(runs)
@@ -195,13 +188,10 @@ class _Work(NamedTuple):
 
     def _until(self, stream: str, after: int, ends: dict[str, tuple[int, bytes]]) -> Iterator[StoredLine]:
         """The lines of a stream behind a position; where the last one stands, and its digest, are left in ``ends``."""
-        seal = self.known.get(stream)
-        last = self.reach.get(stream, seal.position if seal is not None else 0)
+        last = self.reach.get(stream, self.known[stream].position if stream in self.known else 0)
         for line in self.log.lines(stream, after=after) if last > after else ():
             if line.position > last:
                 break
-            if seal is not None and line.position == seal.position and line.digest != seal.digest:
-                raise Unfit("it is the history of another log")
             ends[stream] = line[:2]
             yield line
 

@@ -15,9 +15,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from redrive_events import EventLog, Head, LogUnusable, MemoryLog
-from redrive_projections.history.filling import Growth, Place, Stream, Unfit, create, growth, streams_of
+from redrive_projections.history.filling import Growth, Place, Stream, create, growth, streams_of
 from redrive_projections.history.segments import (
     Segment,
+    Unfit,
     all_streams,
     attach,
     beside,
@@ -172,7 +173,7 @@ class History:
     def _believe(self, heads: Sequence[Head], grown: Growth) -> None:
         """See that what is kept is this log's: its streams in these positions, and all else behind the watermark.
 
-        Of a run that has grown the place where it stood is looked at when it is read.
+        A run that has grown is read anew, from its beginning.
         """
         rows = self.db.execute(f"SELECT run_id, position, digest FROM {self._streams}").fetchall()
         streams = {run_id: (position, digest) for run_id, position, digest in rows}

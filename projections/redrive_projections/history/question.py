@@ -12,9 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from redrive_events import BadInput, EventLog, LogUnusable
-from redrive_projections.history.filling import Unfit
 from redrive_projections.history.opened import History, Reach, first_line, rebuilt
-from redrive_projections.history.segments import beside
+from redrive_projections.history.segments import Unfit, beside
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Statement

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from redrive_events import EventLog, canonical
-from redrive_projections.history.filling import Growth, Place, Stream, Unfit, create, streams_of
+from redrive_projections.history.filling import Growth, Place, Stream, create, streams_of
 from redrive_projections.history.tables import ROWS, schema
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ RATIO = 4
 _NAME = re.compile(r"([0-9]{20})-([0-9]{20})\.duckdb")
 _WORKING = "working.duckdb"
 _LOCK = "lock"
+
+
+class Unfit(Exception):
+    """What is kept of a history cannot serve: damaged, of another version, or of another log."""
 
 
 class Segment(NamedTuple):
