@@ -188,7 +188,7 @@ def _journal(one: Round) -> list[Line]:
 
 
 def _held(one: Round, *, keeps_time: bool) -> Counter[str]:
-    """What must hold once nobody runs any more; a payment that was frozen unsent did not land in the time it had said."""
+    """What must hold once nobody runs any more; a payment that was frozen unsent did not land in the time it said."""
     log = SqliteLog(one.folder / "runs.db")
     records = list(log.read("run"))
     remarks = [record.event for record in log.read("run" + NOTES) if isinstance(record.event, AnnotationMade)]
