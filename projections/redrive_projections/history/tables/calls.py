@@ -86,7 +86,7 @@ class EffectRow(Row, kw_only=True):
         "planned while nothing is known, confirmed, in_doubt; by the authority or a person: landed, not_landed, "
         "unknown; compensated once another call has undone it.",
     ] = "planned"
-    doubt: Annotated[str | None, "Why it was in doubt: timeout, unknown, cancelled, worker lost."] = None
+    doubt: Annotated[str | None, "Why it was in doubt: timeout, unknown, worker lost."] = None
     doubted_position: Annotated[int | None, "Where that stands."] = None
     reconciled: Annotated[int, "How often the authority was asked."] = 0
     stated_by: Annotated[str | None, "The person who said what became of it."] = None
