@@ -16,11 +16,14 @@ ALONE_MAX = 100
 AT_ONCE = 20
 
 
-def spread(work: Callable[[T], R], things: Sequence[T]) -> Iterator[R]:
-    """What ``work`` makes of each thing, in order; both it and they can be sent to other processes."""
+def spread(work: Callable[[T], R], things: Sequence[T], *, here: Callable[[T], R]) -> Iterator[R]:
+    """What ``work`` makes of each thing, in order; both it and they can be sent to other processes.
+
+    Where there is too little of it, it is done ``here``, which may know what it needs already.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if len(things) <= ALONE_MAX or cores == 1:
-        yield from map(work, things)
+        yield from map(here, things)
         return
     with ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(work, things, chunksize=AT_ONCE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
 
@@ -73,7 +73,9 @@ def backtest(
         results = []
         for name, found in judged.items():
             work = _Work(log, agent, Path(name))
-            driven = list(watched(spread(work, list(found.first.values())), "driving again", total=len(found.first)))
+            here = partial(_consequence, choice.log, programs, policies[name])
+            spreading = spread(work, list(found.first.values()), here=here)
+            driven = list(watched(spreading, "driving again", total=len(found.first)))
             results.append((name, policies[name], found, driven))
         if keep:
             for _, used, _, driven in results:
@@ -95,10 +97,13 @@ class _Work:
     policy: Path
 
     def __call__(self, first: Flipped) -> Consequence:
-        log, programs, policy = _opened(self)
-        program = programs.of(first.run_id)
-        assert program is not None
-        return consequence(list(log.read(first.run_id)), program, policy, first)
+        return _consequence(*_opened(self), first)
+
+
+def _consequence(log: EventLog, programs: _Programs, policy: Policy, first: Flipped) -> Consequence:
+    program = programs.of(first.run_id)
+    assert program is not None
+    return consequence(list(log.read(first.run_id)), program, policy, first)
 
 
 @cache

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -17,11 +19,12 @@ from redrive.hashes import hashed_otherwise
 from redrive.marked_down import as_markdown
 from redrive.noting import kept
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunsArgument
+from redrive.spread import spread
 from redrive.terminal import counted, say, say_json, watched
 from redrive_engine import Agent
 from redrive_engine.policy import Policy, policy_in
-from redrive_events import BadInput, RunStarted
-from redrive_replays import Recording, Report, worst
+from redrive_events import BadInput, Head, RunStarted, SqliteLog
+from redrive_replays import Recording, Report, recording_of, worst
 from redrive_replays import replay as drive_again
 
 PolicyOption = Annotated[
@@ -37,11 +40,47 @@ KeepOption = Annotated[bool, typer.Option("--keep", help="Keep each place where 
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")]
 
 
-class Program(NamedTuple):
-    """What the runs are driven again with, where it is not their own."""
+@dataclass(frozen=True)
+class _Way:
+    """How runs are driven again: with what, where it is not their own, and how closely they are watched."""
 
-    agent: Agent | None
-    policy: Policy | None
+    agent: str | None
+    policy: Path | None
+    guarded: bool
+    every: bool
+
+    def program(self) -> tuple[Agent | None, Policy | None]:
+        """The agent and the policy, loaded."""
+        return agent_named(self.agent) if self.agent else None, policy_in(self.policy) if self.policy else None
+
+    def report(self, recording: Recording, agent: Agent | None, policy: Policy | None) -> Report | str:
+        """What comes of one run; with ``every``, of one that is not recorded in full its grade alone."""
+        started = _started(recording)
+        if self.every and started and started.source and started.source.grade != "full":
+            return str(started.source.grade)
+        if self.every and agent and started and started.agent != agent.name:
+            agent = None
+        report = drive_again(recording, agent=agent, policy=policy, guarded=self.guarded)
+        return hashed_otherwise(report, recording, self.agent, self.policy) if self.guarded else report
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """The same in another process, which opens the log for itself."""
+
+    way: _Way
+    path: Path
+
+    def __call__(self, head: Head) -> Report | str:
+        """What comes of the run as far as it had come."""
+        log, agent, policy = _opened(self)
+        return self.way.report(recording_of(log, head.run_id, head=head), agent, policy)
+
+
+@cache
+def _opened(elsewhere: _Elsewhere) -> tuple[SqliteLog, Agent | None, Policy | None]:
+    """What is needed there, once for each process."""
+    return SqliteLog(elsewhere.path, must_exist=True), *elsewhere.way.program()
 
 
 def replay(
@@ -66,17 +105,25 @@ def replay(
     """
     if every == bool(runs):
         raise BadInput("name runs, or --all, but not both" if every else "which runs? name some, or take --all")
-    program = Program(agent_named(agent) if agent else None, policy_in(policy) if policy else None)
+    way = _Way(agent, policy, guarded, every)
+    program = way.program()  # what is wrong with it is said once, and before anything is driven
     with Choice(log) as choice:
         chosen = list(choice.all()) if every else [one for name in runs or () for one in choice.named(name)]
         found = _Found(as_json=as_json, as_markdown=markdown, single=len(chosen) == 1 and not every)
-        for recording in watched(_recordings(chosen, found, every=every), "replaying", total=len(chosen)):
-            report = _driven(recording, program, every=every, guarded=guarded)
-            found.take(hashed_otherwise(report, recording, agent, policy) if guarded else report, recording)
-            if keep:
+        here, by_id = _here(way, *program), {one.run_id: one for one in chosen}
+        heads = [one.head for one in chosen]
+        spreading = spread(_Elsewhere(way, log), heads, here=lambda head: here(by_id[head.run_id]))
+        driven = spreading if every else map(here, chosen)
+        for one, report in zip(chosen, watched(driven, "replaying", total=len(chosen)), strict=True):
+            found.take(report, one)
+            if keep and isinstance(report, Report):
                 kept(report, choice.log)
-    found.finish()
+        found.finish()
     return worst(found.reports)
+
+
+def _here(way: _Way, agent: Agent | None, policy: Policy | None) -> Callable[[Chosen], Report | str]:
+    return lambda chosen: way.report(chosen.recording(), agent, policy)
 
 
 class _Found:
@@ -85,16 +132,19 @@ class _Found:
     def __init__(self, *, as_json: bool, as_markdown: bool, single: bool) -> None:
         self.as_json, self.as_markdown, self.single = as_json, as_markdown, single
         self.reports: list[Report] = []
-        self.first: tuple[Report, Recording] | None = None
+        self.first: tuple[Report, Chosen] | None = None
         self.left_out: Counter[str] = Counter()
 
-    def take(self, report: Report, recording: Recording) -> None:
-        """Print the outcome of one run."""
+    def take(self, report: Report | str, chosen: Chosen) -> None:
+        """Print the outcome of one run; of one that is not recorded in full its grade is counted."""
+        if isinstance(report, str):
+            self.left_out[report] += 1
+            return
         self.reports.append(report)
         if self.single or (self.first is None and (report.divergences or report.reaches)):
-            self.first = report, recording
+            self.first = report, chosen
         if self.as_markdown:
-            say(*as_markdown(report, recording.records), whole=True)
+            say(*as_markdown(report, chosen.recording().records), whole=True)
         elif not (self.as_json or self.single):
             say(headline(report))
 
@@ -106,8 +156,8 @@ class _Found:
         if self.as_markdown:
             return
         if self.first is not None:
-            report, recording = self.first
-            say(*([] if self.single else [""]), *explained(report, recording.records))
+            report, chosen = self.first
+            say(*([] if self.single else [""]), *explained(report, chosen.recording().records))
         if not self.single:
             say("", self._summary())
 
@@ -122,25 +172,6 @@ class _Found:
         parts += [f"{count} not replayable ({grade})" for grade, count in self.left_out.items()]
         count = counted(len(self.reports) + self.left_out.total(), "run")
         return Text(f"{count}: {' · '.join(parts) or 'nothing to replay'}", style="bold")
-
-
-def _recordings(chosen: Iterable[Chosen], found: _Found, *, every: bool) -> Iterator[Recording]:
-    """The recordings to be driven; with ``every``, those that are not graded full are only counted."""
-    for one in chosen:
-        recording = one.recording()
-        started = _started(recording)
-        if every and started and started.source and started.source.grade != "full":
-            found.left_out[started.source.grade] += 1
-        else:
-            yield recording
-
-
-def _driven(recording: Recording, program: Program, *, every: bool, guarded: bool) -> Report:
-    started = _started(recording)
-    agent = program.agent
-    if every and agent and started and started.agent != agent.name:
-        agent = None
-    return drive_again(recording, agent=agent, policy=program.policy, guarded=guarded)
 
 
 def _started(recording: Recording) -> RunStarted | None:
