@@ -184,9 +184,7 @@ def test_what_cedar_is_told_of_a_call(condition: str, held: bool) -> None:
     )
     policy = CedarPolicy(f"permit(principal, action, resource) when {{ {condition} }};")
     assert (policy.judge(question).verdict == "allow") is held
-    assert (
-        CedarPolicy("permit(principal, action, resource is Tool) when { true };").judge(asked()).verdict == "allow"
-    )
+    assert CedarPolicy("permit(principal, action, resource is Tool) when { true };").judge(asked()).verdict == "allow"
 
 
 def test_a_time_that_no_clock_gave_is_not_told() -> None:
@@ -214,8 +212,8 @@ def test_a_schema_is_held_against_policies_and_calls() -> None:
     for other in (asked("find_order", more=1), asked("refund"), replace(asked("find_order"), facts={"iban": 1})):
         found = policy.judge(other)
         assert (found.verdict, found.reason) == ("deny", "Cedar cannot judge this call, or it does not fit the schema")
-    with pytest.raises(BadInput, match=r"^policy: odd: .*efect"):
-        CedarPolicy(f'@id("odd"){one.replace("effect", "efect")}', ENTITIES, SCHEMA)
+    with pytest.raises(BadInput, match=r"^policy: odd: .*cause"):
+        CedarPolicy(f'@id("odd"){one.replace("effect", "cause")}', ENTITIES, SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,9 @@ class _Check:
             if contradict(path, rule.clauses):
                 yield "unused", f"no {spelled(path)} can be all that it wants"
         if self.known and not meant(rule, self.known):
-            yield "unused", "no tool that is granted is what it wants"
+            if set(_named_tools(rule)) <= set(self.known.granted):  # else that has been told
+                yield "unused", "no tool that is granted is what it wants"
+            return
         for earlier in self.before:
             if earlier.then != "edit" and self._takes_all(earlier, rule):
                 yield "shadowed", f"rule {earlier.name!r} matches whatever it does"
