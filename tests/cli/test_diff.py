@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import redrive as rd
@@ -15,9 +16,12 @@ from tests.cli.conftest import Redrive
 
 def another(run_id: str) -> None:
     """A further run of the desk in the same log."""
-    desk.bank = Bank()
     log = rd.SqliteLog("redrive.db")
-    agent.run("Refund ord_123", principal="ana", log=log, run_id=run_id, surroundings=Surroundings.fixed(StillClock()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(desk, "bank", Bank())
+        agent.run(
+            "Refund ord_123", principal="ana", log=log, run_id=run_id, surroundings=Surroundings.fixed(StillClock())
+        )
     log.close()
 
 

@@ -12,8 +12,7 @@ import pytest
 import redrive as rd
 from redrive_engine.live.surroundings import StillClock, Surroundings
 from redrive_engine.models import ScriptedModel, reply, use
-from refund_desk import agent, desk
-from refund_desk.shop import Bank
+from refund_desk import agent
 from tests.cli.conftest import ROOT, Redrive
 
 AGENT = ["--agent", "refund_desk:agent"]
@@ -21,7 +20,6 @@ AGENT = ["--agent", "refund_desk:agent"]
 
 def ran(run_id: str, *replies: rd.ModelReplied) -> None:
     """A run of the desk with these replies."""
-    desk.bank = Bank()
     log = rd.SqliteLog("redrive.db")
     around = Surroundings.fixed(StillClock())
     model = ScriptedModel(replies)
