@@ -23,9 +23,9 @@ def ran(run_id: str, *replies: rd.ModelReplied) -> None:
     log = rd.SqliteLog("redrive.db")
     around = Surroundings.fixed(StillClock())
     model = ScriptedModel(replies)
-    agent.run(
-        "Refund ord_123", principal="ana", tenant="velo", log=log, run_id=run_id, model=model, surroundings=around
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(desk, "bank", Bank())
+        agent.run("Refund ord_123", principal="ana", log=log, run_id=run_id, model=model, surroundings=around)
     log.close()
 
 
