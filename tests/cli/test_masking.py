@@ -213,3 +213,12 @@ def test_a_mask_that_cannot_be_is_refused(
         monkeypatch.setenv(KEY_FILE, key)
     assert redrive(*BEGIN, "--run-id", "new", "--mask", mask) == (2, "", f"redrive: {problem}\n")
     assert SqliteLog(Path(LOG)).head("new").position == 0
+
+
+def test_what_a_replay_found_is_kept_without_the_key(waiting: rd.Mask, redrive: Redrive, folder: Path) -> None:
+    """It is made of what was recorded."""
+    (folder / "stricter.toml").write_text('[[rule]]\nname = "no"\nwhen = { tool = "send" }\nthen = "deny"\n')
+    kept = redrive("replay", "r", "--agent", "masked_desk:agent", "--policy", "stricter.toml", "--keep")
+    assert (kept.code, kept.err) == (1, "")
+    assert SqliteLog(Path(LOG)).head("r@notes").position == 1
+    assert "ana@" not in kept.out

@@ -23,6 +23,8 @@ from redrive_projections import LATE_OUTCOME
 
 E = TypeVar("E", bound=msgspec.Struct)
 
+# Who says what Redrive itself remarks, of a replay for one.
+OWN: Final = "redrive"
 # Whatever else an event holds is the engine's own or a name: of the agent, the principal, the tenant, a person, a tool.
 # An observation is masked before it is cut, where the tool is put to work.
 CONTENT: Final[Mapping[type, tuple[str, ...]]] = {
@@ -42,8 +44,11 @@ DATA: Final[Mapping[type, tuple[str, ...]]] = {
 
 def says_something(event: object) -> bool:
     """Whether there is anything in the event that may have to be masked."""
-    if isinstance(event, AnnotationMade) and event.name == LATE_OUTCOME and isinstance(event.value, dict):
-        return bool(event.value.get("reason"))
+    if isinstance(event, AnnotationMade):
+        if event.source == OWN:  # made of what is recorded, and so of what was masked
+            return False
+        if event.name == LATE_OUTCOME and isinstance(event.value, dict):
+            return bool(event.value.get("reason"))
     return any(getattr(event, name) for fields in (CONTENT, DATA) for name in fields.get(type(event), ()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 import pytest
@@ -243,6 +244,14 @@ def test_a_mask_that_cannot_be_is_refused(settings: dict[str, Any], problem: str
     with pytest.raises(BadInput) as refused:
         Mask(**{"key": KEY, **settings})
     assert str(refused.value) == problem
+
+
+@pytest.mark.parametrize("missing", ["cryptography", "detect_secrets"])
+def test_a_mask_without_what_it_needs_is_refused(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is begun that could not be gone on with."""
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(BadInput, match=r"mask: masking needs more than is installed: pip install 'redrive\[mask\]'"):
+        Mask(KEY)
 
 
 def test_a_key_has_a_name_that_is_made_of_it() -> None:
