@@ -12,7 +12,8 @@ import pytest
 import redrive as rd
 from redrive_engine.live.surroundings import StillClock, Surroundings
 from redrive_engine.models import ScriptedModel, reply, use
-from refund_desk import agent
+from refund_desk import agent, desk
+from refund_desk.shop import Bank
 from tests.cli.conftest import ROOT, Redrive
 
 AGENT = ["--agent", "refund_desk:agent"]
