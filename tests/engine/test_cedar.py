@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from msgspec.structs import replace
 
 import redrive as rd
@@ -311,6 +311,7 @@ def test_a_run_under_cedar_is_the_same_again() -> None:
     assert replay_records("run", records, program).same
 
 
+@settings(deadline=None)
 @given(questions)
 def test_whatever_is_asked_there_is_a_ruling(question: rd.Question) -> None:
     """It never raises, the record can hold it, and nothing but a satisfied permit allows."""

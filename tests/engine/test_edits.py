@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -190,6 +190,7 @@ rules = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(rules, questions)
 def test_a_ruling_is_of_a_rule_or_a_denial(given_rules: list[Json], question: Question) -> None:
     """Whatever is asked, it never raises, the record can hold it, and nothing but a rule says anything else than no."""
@@ -208,6 +209,7 @@ def test_a_ruling_is_of_a_rule_or_a_denial(given_rules: list[Json], question: Qu
         assert {one.operator for one in ruling.read} >= {"set"}
 
 
+@settings(deadline=None)
 @given(rules, questions)
 def test_what_was_looked_at_leads_to_the_ruling(given_rules: list[Json], question: Question) -> None:
     """The explanation is of what judges, and not a second judge."""
@@ -220,6 +222,7 @@ def test_what_was_looked_at_leads_to_the_ruling(given_rules: list[Json], questio
         assert (look.outcome == "no match") is any(clause.holds is False for clause in look.clauses)
 
 
+@settings(deadline=None)
 @given(
     rules.map(lambda drawn: parse_json(canonical(drawn).replace(b"iban", b"item"))),
     st.fixed_dictionaries({"item": st.sampled_from(["tea", "DE1"]), "cents": st.sampled_from([1, 5])}),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redrive_engine.policy import Finding, Known, KnownTool, Question, RulesPolicy, check_policy, check_rules
@@ -283,6 +283,7 @@ asked = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(whens, min_size=1, max_size=3), st.lists(asked, min_size=1, max_size=20), st.booleans())
 def test_an_idle_rule_never_decides_as_it_says(drawn: list[Json], questions: list[Question], known: bool) -> None:
     """What is told is true: whatever is asked, no rule that is called idle ever matches before the others."""

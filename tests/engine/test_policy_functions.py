@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -290,6 +290,7 @@ def test_a_pattern_reads_what_it_names() -> None:
     assert (found.verdict, found.read) == ("allow", (TOOL, read("arguments.cents", 5)))
 
 
+@settings(deadline=None)
 @given(questions, st.sampled_from(["allow", "deny", "ask", "edit", "odd", "raise"]), values, st.booleans())
 def test_whatever_a_function_does_there_is_a_ruling(question: rd.Question, does: str, put: Json, whole: bool) -> None:
     """It never raises, the record can hold it, what it was shown stays as it was, and asked again it says the same."""

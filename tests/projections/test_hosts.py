@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redrive_events import Json
@@ -74,6 +74,7 @@ def test_what_a_list_of_hosts_is(hosts: Json, problem: str | None) -> None:
     assert found is None if problem is None else found is not None and found.startswith(problem)
 
 
+@settings(deadline=None)
 @given(st.text() | st.from_regex(r"[a-z]{1,6}://[!-~]{0,40}", fullmatch=True), st.text(max_size=20))
 def test_whatever_is_written_in_front_of_a_host_does_not_make_it_ours(before: str, behind: str) -> None:
     """Only an address at our host is at our host: what stands behind the last host-like part decides nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redrive_events import Json
@@ -42,6 +42,7 @@ def test_what_no_limit_is(limit: Json) -> None:
     assert problem_of({"not_after": limit}) == problem
 
 
+@settings(deadline=None)
 @given(st.datetimes(timezones=st.timezones()), st.datetimes(timezones=st.timezones()))
 def test_a_spelled_moment_is_the_moment(left: object, right: object) -> None:
     """In whatever zone it was."""
