@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable
 from contextlib import redirect_stdout
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import anyio
 import typer
@@ -24,6 +24,15 @@ from redrive_projections import one_line
 FINE = ("succeeded", "finished")
 LINE_CHARS_MAX = 100_000
 
+TalkOption: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--talk/--no-talk",
+        show_default=False,
+        help="Read what a person says from stdin, line by line; on a terminal that is so unless said otherwise.",
+    ),
+]
+
 
 def run(
     agent: Annotated[str, typer.Argument(metavar="MODULE:ATTR", help="The agent, or a function that returns it.")],
@@ -35,14 +44,7 @@ def run(
     base_url: UrlOption = "",
     stream: StreamOption = False,
     prices: PricesOption = None,
-    talk: Annotated[
-        bool | None,
-        typer.Option(
-            "--talk/--no-talk",
-            show_default=False,
-            help="Read what a person says from stdin, line by line; on a terminal that is so unless said otherwise.",
-        ),
-    ] = None,
+    talk: TalkOption = None,
     learn: Annotated[
         bool, typer.Option("--lessons", help="Begin with what earlier runs of this agent upon this goal have noted.")
     ] = False,

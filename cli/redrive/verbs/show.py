@@ -18,7 +18,7 @@ from redrive.options import LOG, JsonOption, LogOption, RunArgument
 from redrive.state import plain, state_data, state_told
 from redrive.terminal import columns, say, say_json, warn
 from redrive_events import AnnotationMade, BadInput, Json, Record, canonical
-from redrive_projections import RunState, bounded, fold, one_line, rebuilt, status, timeline
+from redrive_projections import Asked, RunState, bounded, fold, one_line, rebuilt, status, timeline
 
 
 def show(
@@ -63,10 +63,7 @@ def show(
         print(*_contract(recorded, shown), sep="", end="")
         return warn(recording.problem) if recording.problem else 0
     if request is not None:
-        exact = rebuilt(recorded, request)
-        asked = shown.request(exact)
-        lines = asked_told(asked, chosen.run_id, exact.digest, thoughts=thoughts)
-        say_json(asked_data(asked, thoughts=thoughts)) if as_json else say(*lines, whole=True)
+        _tell_request(rebuilt(recorded, request), shown, chosen.run_id, thoughts=thoughts, as_json=as_json)
         return 0
     last = records[-1].position
     if at is not None and at > last:
@@ -91,6 +88,14 @@ def _contract(recorded: Sequence[Record], shown: Shown) -> Iterator[str]:
     for row in bounded(recorded):
         row.decision_summary = shown.data(row.decision_summary)
         yield f"{msgspec.json.encode(row).decode()}\n"
+
+
+def _tell_request(exact: Asked, shown: Shown, run_id: str, *, thoughts: bool, as_json: bool) -> None:
+    asked = shown.request(exact)
+    if as_json:
+        say_json(asked_data(asked, thoughts=thoughts))
+    else:
+        say(*asked_told(asked, run_id, exact.digest, thoughts=thoughts), whole=True)
 
 
 def _head(state: RunState, reads: str, remarks: Sequence[AnnotationMade]) -> Iterator[tuple[str, str]]:
