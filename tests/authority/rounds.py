@@ -29,6 +29,8 @@ from tests.processes import ROOT, surroundings
 
 POINTS: Final[tuple[Point, ...]] = ("requested", "begun", "sent", "answered")
 LIVES_MAX, LIFE_S = 6, 60.0
+# Whoever is frozen in the midst of a commit holds the file of the log: after this time without a word it is killed.
+STUCK_S: Final = 5.0
 # How the authority failed, in the words of the tally.
 FAULTS: Final = {
     "before": "time-outs before the commit",
@@ -99,7 +101,8 @@ def _round(one: Round, chance: Random) -> Counter[str]:
     for number in range(LIVES_MAX):
         life = _life(chance) if number < LIVES_MAX - 1 else Life()
         process = _forked(one, life)
-        status = _waited(process)
+        status, let_go = _waited(process, frozen)
+        done["killed with the log in hand"] += let_go
         if os.WIFSTOPPED(status):
             frozen[process] = life
             done["frozen " + life.point] += 1
@@ -130,7 +133,7 @@ def _thawed(one: Round, frozen: dict[int, Life]) -> None:
     for process in frozen:
         os.kill(process, signal.SIGCONT)
     for process in frozen:
-        _lived(one, _waited(process))
+        _lived(one, _waited(process, {})[0])
     for line in _journal(one)[before:]:
         if line.what == "starts" and one.payments == 1:
             raise PromiseBroken(f"a worker that was frozen ({frozen[line.process].point}) woke up and started {line}")
@@ -153,13 +156,22 @@ def _forked(one: Round, life: Life) -> int:
     os._exit(1)
 
 
-def _waited(process: int) -> int:
-    """How it has ended, or that it stands still; one that does neither is killed, and that is a broken promise."""
-    until = time.monotonic() + LIFE_S
-    while time.monotonic() < until:
+def _waited(process: int, frozen: dict[int, Life]) -> tuple[int, int]:
+    """How it has ended, or that it stands still, and how many who were frozen had to be killed for that.
+
+    Raises:
+        PromiseBroken: it does neither, and nobody is in its way.
+    """
+    began, killed = time.monotonic(), 0
+    while (waited_s := time.monotonic() - began) < LIFE_S:
         found, status = os.waitpid(process, os.WUNTRACED | os.WNOHANG)
         if found:
-            return status
+            return status, killed
+        while frozen and waited_s > STUCK_S:
+            stuck, _ = frozen.popitem()
+            os.kill(stuck, signal.SIGKILL)
+            os.waitpid(stuck, 0)
+            killed += 1
         time.sleep(0.005)
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
