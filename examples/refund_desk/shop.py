@@ -49,7 +49,7 @@ class Bank:
     def pay(self, order_id: str, iban: str, cents: int, *, key: str, fence: int) -> Receipt:
         """Pay, once for each key."""
         if fence < self.epochs.get(key, 0):
-            raise rd.ToolError("another worker has taken over")
+            raise rd.ToolError(f"order {order_id}: another worker has taken over")
         self.epochs[key] = fence
         number = f"pay_{len(self.payments) + 1}"
         return self.payments.setdefault(key, Receipt(payment=number, iban=iban, cents=cents))
