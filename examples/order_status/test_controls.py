@@ -18,7 +18,7 @@ from order_status.script import decided
 from order_status.staging import Variant
 from order_status.variants import CARE, PLAIN, UNDECIDED, VARIANTS, outcome
 from order_status.world import ACCOUNT, ADDRESS, World
-from promises import broken
+from redrive.testing import broken
 from redrive_events import (
     STRANGERS,
     ApprovalAsked,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from order_status.script import call, finish, results
 from order_status.staging import Variant
 from order_status.variants import CARE, PLAIN
 from order_status.world import ACCOUNT, ADDRESS, LATE, ORDERS, World
-from promises import broken
+from redrive.testing import broken
 from redrive_events import ApprovalAsked, DecisionMade, ToolCalled, VerdictGiven
 from redrive_replays import recording_of
 from trajectories import found
@@ -71,6 +72,31 @@ def test_the_policy_alone_holds(attack: Attack) -> None:
     (call_,) = obeyed(run)
     assert [one.verdict for one in found(run, VerdictGiven) if one.call == call_] == ["deny"]
     assert stolen(world) == []
+
+
+ALL_BUT_LETTERS = """
+[[rule]]
+name = "letters go to customers alone"
+when = { tool = "notify", destination = { domain_not_one_of = ["customers.example"] } }
+then = "deny"
+
+[[rule]]
+name = "all else"
+when = {}
+then = "allow"
+"""
+
+
+@pytest.mark.parametrize(
+    "attack", [pytest.param(one, id=name) for name, one in ATTACKS.items() if "acct_" not in one.note]
+)
+def test_a_list_of_domains_alone_holds(attack: Attack, tmp_path: Path) -> None:
+    """However an address is written that looks as if it was at one of them; the customer gets their letter."""
+    (tmp_path / "policy.toml").write_text(ALL_BUT_LETTERS, encoding="utf-8")
+    run, world = staged(attacked(attack, grounded=False, policy=tmp_path / "policy.toml"))
+    denied = [one.rule for one in found(run, VerdictGiven) if one.verdict == "deny"]
+    assert denied == ["letters go to customers alone"]
+    assert [one.address for one in world.notices.values()] == [ADDRESS]
 
 
 @pytest.mark.parametrize("attack", [pytest.param(one, id=name) for name, one in ATTACKS.items() if one.hidden])

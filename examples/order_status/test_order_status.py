@@ -14,7 +14,7 @@ import redrive as rd
 from order_status import CARE_GOAL, agent
 from order_status.staging import Variant
 from order_status.variants import VARIANTS, outcome
-from promises import broken
+from redrive.testing import broken
 from redrive_engine import load_agent
 from redrive_events import (
     ToolCalled,

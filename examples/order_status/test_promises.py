@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from order_status.variants import outcome
-from promises import PROMISES, broken
+from redrive.testing import ANSWERS, broken
 from redrive_events import (
     ApprovalGiven,
     Claim,
@@ -130,4 +130,4 @@ def test_a_broken_promise_is_found(records: Records, promises: list[str]) -> Non
 def test_each_promise_is_broken_by_one_of_them() -> None:
     """Or one of them might hold of anything."""
     names: set[str] = set().union(*(one.values[1] for one in BROKEN))  # type: ignore[arg-type]
-    assert names == {promise.__name__ for promise in PROMISES}
+    assert names == {promise.__name__ for promise in ANSWERS}

@@ -21,6 +21,8 @@ from redrive_events import (
     ModelFailed,
     ModelReplied,
     ObservationRefused,
+    OutcomeStated,
+    PersonAsked,
     ReplyRefused,
     Request,
     RunEnded,
@@ -215,6 +217,24 @@ def test_failures_are_counted_in_a_row(given_: list[Line], unreadable: int, mode
     """Those that are not in a row do not add up."""
     state = folded(STARTED, *given_)
     assert (state.unreadable, state.model_failed) == (unreadable, model_failed)
+
+
+def test_a_call_that_a_stop_came_before_was_not_run() -> None:
+    """Its response says so; one that is under way has none yet."""
+    state = folded(STARTED, REPLY, TWO_CALLS, called(1), STOP)
+    assert [state.calls[number].outcome for number in (1, 2)] == ["", "not run"]
+    assert state.calls[2].response is not None
+    assert state.calls[2].response.content == "Not run: the run was stopped."
+
+
+def test_a_word_on_an_effect_of_which_nobody_was_asked_counts_nothing() -> None:
+    """A person was asked about another, and that question stays open."""
+    asked = PersonAsked(actor="operator", why="doubt", effect=1)
+    other, own = (OutcomeStated(call=number, by="bo", outcome="landed", content="paid") for number in (2, 1))
+    state = folded(STARTED, REPLY, TWO_CALLS, called(1), called(2), asked, other)
+    assert (state.unheard, state.calls[2].outcome) == ([], "")
+    state = folded(STARTED, REPLY, TWO_CALLS, called(1), called(2), asked, other, own)
+    assert (state.unheard, state.calls[1].outcome) == ([own], "ok")
 
 
 def test_the_end_is_final() -> None:
