@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, get_args
 
-import redrive as rd
+from redrive_engine.policy import RulesPolicy
 from redrive_events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -28,7 +28,7 @@ from redrive_events import (
 )
 from redrive_projections import RunState, evolve
 
-Promise: TypeAlias = Callable[[Sequence[Record]], Iterator[str]]
+Answer: TypeAlias = Callable[[Sequence[Record]], Iterator[str]]
 
 # What an answer may rest on.
 EVIDENCE = (RunStarted, MessageReceived, ObservationReceived, EffectReconciled, OutcomeStated)
@@ -36,7 +36,7 @@ EVIDENCE = (RunStarted, MessageReceived, ObservationReceived, EffectReconciled, 
 
 def broken(records: Sequence[Record]) -> list[str]:
     """Each promise that the trajectory breaks, and where."""
-    return [f"{promise.__name__}: {finding}" for promise in PROMISES for finding in promise(records)]
+    return [f"{promise.__name__}: {finding}" for promise in ANSWERS for finding in promise(records)]
 
 
 def nothing_forbidden_was_called(records: Sequence[Record]) -> Iterator[str]:
@@ -99,7 +99,7 @@ def nothing_observed_grants_anything(records: Sequence[Record]) -> Iterator[str]
     """Contract, policy and goal are those of the beginning, whatever was read since."""
     part = _started(records).parts.get("policy")
     written = part.data if part is not None and isinstance(part.data, dict) and "rule" in part.data else None
-    policies = {""} if written is None else {"", rd.RulesPolicy.from_data(written).digest}
+    policies = {""} if written is None else {"", RulesPolicy.from_data(written).digest}
     for record in records[1:]:
         match record.event:
             case RunStarted():
@@ -149,7 +149,7 @@ def nothing_begins_after_the_end(records: Sequence[Record]) -> Iterator[str]:
         over = over or isinstance(record.event, CancelRequested | StopDecided)
 
 
-PROMISES: tuple[Promise, ...] = (
+ANSWERS: tuple[Answer, ...] = (
     nothing_forbidden_was_called,
     what_was_called_is_what_was_allowed,
     every_claim_has_its_observation,
