@@ -38,7 +38,7 @@ def replay(
     else:
         recording = run if isinstance(run, Recording) else recording_of(run.log, run.run_id)
     try:
-        program = program_for(_started(recording), agent=agent, policy=policy)
+        program = program_for(started_of(recording), agent=agent, policy=policy)
     except CannotReplay as error:
         return Report(recording.run_id, "cannot replay", len(recording.records), reason=str(error))
     guard = guarding() if guarded else None
@@ -48,7 +48,12 @@ def replay(
     return report
 
 
-def _started(recording: Recording) -> RunStarted:
+def started_of(recording: Recording) -> RunStarted:
+    """How a recorded run was begun.
+
+    Raises:
+        CannotReplay: the recording does not tell.
+    """
     first = recording.records[0].event if recording.records else None
     if not isinstance(first, RunStarted):
         raise CannotReplay(recording.problem or "the recording does not begin with the start of a run")

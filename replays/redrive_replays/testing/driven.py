@@ -1,0 +1,39 @@
+"""A recording as the trajectory that its program takes today: the recorded inputs, and what follows from them now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redrive_engine import Agent
+from redrive_engine.policy import Given
+from redrive_events import CannotReplay
+from redrive_replays.programs import program_for
+from redrive_replays.recording import Recording
+from redrive_replays.redriving import inputs_of, redriven
+from redrive_replays.replayer import replay_records
+from redrive_replays.strict import started_of
+from redrive_replays.testing.trajectory import Trajectory
+
+
+def driven(
+    runs: Mapping[str, Recording], run_id: str, *, agent: Agent | None = None, policy: Given | None = None
+) -> Trajectory:
+    """A run and those it began, driven again. Where that parts, the recorded answers go to whatever asks for them now.
+
+    Raises:
+        CannotReplay: there is no program for a run, or its recording cannot be read to the end.
+        BadInput: the policy or the registry cannot be read.
+    """
+    recording = runs[run_id]
+    if recording.problem:
+        raise CannotReplay(recording.problem)
+    program = program_for(started_of(recording), agent=agent, policy=policy)
+    report = replay_records(run_id, recording.records, program)
+    if report.outcome == "cannot replay":
+        raise CannotReplay(f"run {run_id}: {report.reason}")
+    records = recording.records
+    if not report.same:
+        records = redriven(program, recording.records[0], inputs_of(recording.records))
+    below = [one for one in runs if one.rpartition("/")[0] == run_id]
+    children = tuple(driven(runs, one, agent=agent, policy=policy) for one in below)
+    return Trajectory(tuple(records), tuple(recording.records), report, children)

@@ -1,0 +1,1 @@
+"""Runs as tests, looked at with tests that run pytest."""

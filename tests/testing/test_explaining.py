@@ -1,0 +1,149 @@
+"""A failure says what changed first, in what, why, and what that follows from, and then shows syrupy's difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.testing.conftest import TEST, Pytest
+
+pytest_plugins = ("pytester",)
+
+
+def changed(project: Path, file: str, before: str, after: str) -> None:
+    """Write something else in a file of the project."""
+    path = project / file
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def test_another_policy_is_told_by_the_first_verdict_that_differs(recorded: Path, run_pytest: Pytest) -> None:
+    """The fields, the cause, the inputs behind it; then the lines that are others."""
+    changed(recorded, "little_desk/policy.toml", "at_most = 5_000", "at_most = 4_000")
+    result = run_pytest("-vv")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E * first difference at verdict#2, cause: policy (changed parts: policy)",
+            "E * recorded  verdict#2  allow by “small sums”",
+            "E * replayed  verdict#2  deny refund(*) by “no rule” (no rule matches)",
+            'E * /verdict  "allow" → "deny"',
+            "E * follows from  reply#2  It was paid, *",
+            "E * and that from  result#1  ok {*",
+            "E * and that from  reply#1  I look the order up first. [[]1 call]",
+            "E * [[]+ received] == [[]- snapshot]",
+            "E * - verdict#2  allow by “small sums”",
+            "E * + verdict#2  deny refund(*",
+        ]
+    )
+
+
+def test_all_of_it_is_shown_where_pytest_cuts_it(recorded: Path, run_pytest: Pytest) -> None:
+    """Without ``-vv`` pytest shows eight lines; the rest stands below."""
+    changed(recorded, "little_desk/policy.toml", "at_most = 5_000", "at_most = 4_000")
+    result = run_pytest()
+    result.stdout.fnmatch_lines(
+        [
+            "E * first difference at verdict#2, cause: policy (changed parts: policy)",
+            "* Captured redrive call *",
+            "first difference at verdict#2, cause: policy (changed parts: policy)",
+            "and that from  reply#1  *",
+            "+ verdict#2  deny refund(*",
+        ]
+    )
+
+
+CHANGES = [
+    pytest.param(
+        "little_desk/desk.py", 'return {"iban": seen.iban}', 'return {"iban": 1}', "fact:iban, cause: verifier"
+    ),
+    pytest.param("little_desk/desk.py", '"refund": {}}', '"refund": {"cents": r"1"}}', "verdict#2, cause: contract"),
+    pytest.param("little_desk/desk.py", "cents: int, *", "euros: int, *", "verdict#2, cause: tool schema"),
+]
+
+
+@pytest.mark.parametrize(("file", "before", "after", "words"), CHANGES)
+def test_each_kind_of_change_has_its_cause(
+    file: str, before: str, after: str, words: str, recorded: Path, run_pytest: Pytest
+) -> None:
+    """At the first line that differs, although the requests to the model may have done so before."""
+    changed(recorded, file, before, after)
+    result = run_pytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*first difference at {words}*"])
+
+
+def test_what_was_accepted_is_not_told_again(recorded: Path, run_pytest: Pytest) -> None:
+    """Once the snapshot has the denial, another difference is told by its own line, and the denial beside it."""
+    changed(recorded, "little_desk/policy.toml", "at_most = 5_000", "at_most = 4_000")
+    run_pytest("--snapshot-update").assert_outcomes(passed=1)
+    run_pytest().assert_outcomes(passed=1)
+    snapshot = recorded / "__snapshots__" / "test_desk" / "test_refund.txt"
+    snapshot.write_text(snapshot.read_text(encoding="utf-8").replace("I look the", "I see the"), encoding="utf-8")
+    result = run_pytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "first difference at reply#1, cause: model, it is another recording",
+            "  snapshot  reply#1  I see the order up first. [[]1 call]",
+            "  received  reply#1  I look the order up first. [[]1 call]",
+            "before that it parts from its recording at verdict#2, cause: policy, as the snapshot has it",
+        ]
+    )
+
+
+def test_a_mode_says_what_it_ignored(recorded: Path, run_pytest: Pytest) -> None:
+    """And which calls are missing, or too many."""
+    changed(recorded, "test_desk.py", " == snapshot", '.matching("superset", {"refund.cents": int}) == snapshot')
+    result = run_pytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*does not have the calls of the snapshot",
+            "*missing: refund(cents=4900, *",
+            "*compared (superset): that the calls of the snapshot were made",
+            "*ignored: further calls, the order of calls, *; refund.cents (<int>)",
+        ]
+    )
+
+
+SNAPSHOTS = (
+    TEST
+    + """
+from redrive.testing import AmberTrajectoryExtension, JSONTrajectoryExtension
+
+def test_forms(trajectories, snapshot):
+    run = trajectories.load("test_refund")
+    assert run == snapshot
+    assert "words" == snapshot
+    assert run.at("decisions") == snapshot(name="short")
+    assert run == snapshot.use_extension(AmberTrajectoryExtension)
+    assert run == snapshot.use_extension(JSONTrajectoryExtension)
+"""
+)
+
+
+def test_snapshots_are_kept_as_users_of_syrupy_expect(recorded: Path, run_pytest: Pytest) -> None:
+    """Made, found again, renewed, told where nobody uses them, and removed when it is said."""
+    (recorded / "test_desk.py").write_text(SNAPSHOTS, encoding="utf-8")
+    run_pytest().assert_outcomes(passed=1, failed=1)
+    run_pytest("--snapshot-update").assert_outcomes(passed=2)
+    folder = recorded / "__snapshots__"
+    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*") if path.suffix != ".lock") == [
+        "test_desk.ambr",
+        "test_desk/test_forms.json",
+        "test_desk/test_forms.txt",
+        "test_desk/test_forms[short].txt",
+        "test_desk/test_refund.txt",
+    ]
+    result = run_pytest()
+    result.assert_outcomes(passed=2)
+    assert "unused" not in result.stdout.str()
+    (recorded / "test_desk.py").write_text(TEST, encoding="utf-8")
+    result = run_pytest()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1 snapshot passed. 5 snapshots unused.*"])
+    assert run_pytest("--snapshot-update").ret == 0
+    assert not (folder / "test_desk" / "test_forms.txt").exists()
