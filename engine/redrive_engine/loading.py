@@ -64,7 +64,7 @@ def _installed() -> Mapping[str, str]:
 def _agents_of(project: Path, changed_ns: int) -> Mapping[str, str]:  # noqa: ARG001 - a changed file is read again
     try:
         settings = tomllib.loads(project.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, of its encoding, or of a number in it
         raise BadInput("not TOML", place=str(project)) from error
     agents = settings.get("tool", {}).get("redrive", {}).get("agents", {})
     if not isinstance(agents, dict) or not all(isinstance(spec, str) for spec in agents.values()):

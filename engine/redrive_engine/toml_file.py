@@ -9,6 +9,8 @@ from pathlib import Path
 
 from redrive_events import BadInput, Json
 
+# What people write is far from it; what is read is walked by functions that call themselves.
+DEPTH_MAX = 64
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -44,7 +46,7 @@ class TomlFile:
             except OSError as error:
                 raise BadInput(error.strerror or "cannot be read", place=str(error.filename)) from error
         try:
-            return cls(name, source, tomllib.loads(source))
+            data = tomllib.loads(source)
         except RecursionError as error:
             raise BadInput("nested too deeply", place=name) from error
         except tomllib.TOMLDecodeError as error:
@@ -52,6 +54,11 @@ class TomlFile:
             found = _AT_LINE.search(problem)
             line = int(found[1]) if found and found[1] else len(_lines(source))
             raise BadInput(f"not TOML: {_AT_LINE.sub('', problem)}", place=f"{name}:{line}") from error
+        except ValueError as error:  # Python reads no number of so many digits
+            raise BadInput("a number has too many digits", place=name) from error
+        if _is_deep(data):  # dotted keys nest without any brackets
+            raise BadInput("nested too deeply", place=name)
+        return cls(name, source, data)
 
     def refusal(self, misfit: Misfit, *, named: bool = False) -> BadInput:
         """The problem with the line of this file at which it stands, and by wish the name of what stands there."""
@@ -90,6 +97,17 @@ def _parsed(lines: list[str], count: int) -> dict[str, Json] | None:
         return tomllib.loads("\n".join(lines[:count]))
     except tomllib.TOMLDecodeError:
         return None
+
+
+def _is_deep(data: Json) -> bool:
+    """Whether tables and lists stand in each other beyond what is allowed; asked level by level, so at any depth."""
+    level = [data]
+    for _ in range(DEPTH_MAX + 1):
+        inner = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [value for values in inner for value in values]
+        if not level:
+            return False
+    return True
 
 
 def _has(data: Json, path: tuple[str | int, ...]) -> bool:

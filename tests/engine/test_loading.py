@@ -50,6 +50,8 @@ def test_a_registry_that_was_changed_is_read_again(project: Path) -> None:
     ("text", "problem"),
     [
         pytest.param("[tool", "not TOML", id="no TOML"),
+        pytest.param(f"a = {'[' * 5_000}", "not TOML", id="deeper than Python goes"),
+        pytest.param(f"a = {'9' * 5_000}", "not TOML", id="a number longer than Python reads"),
         pytest.param(
             "[tool.redrive.agents]\ndesk = 1\n", "[tool.redrive.agents] maps names to MODULE:ATTR", id="a number"
         ),

@@ -271,6 +271,9 @@ OPERATORS_ARE = (
     [
         pytest.param("[[rule]]\nname = \n", "policy:2: not TOML: Invalid value", id="no TOML"),
         pytest.param(f"a = {'[' * 5_000}{']' * 5_000}", "policy: nested too deeply", id="deeper than Python goes"),
+        pytest.param(f"a{'.a' * 64} = 1", "policy: nested too deeply", id="deeper than allowed, without a bracket"),
+        pytest.param(f"a{'.a' * 5_000} = 1", "policy: nested too deeply", id="deeper than Python goes, without one"),
+        pytest.param(f"a = {'9' * 5_000}", "policy: a number has too many digits", id="longer than Python reads"),
         pytest.param("[[rule]]\nname = '''\n", "policy:2: not TOML: Expected \"'''\"", id="no TOML up to the end"),
         pytest.param("x = 1\n", "policy:1: no such table 'x'; there is [[rule]]", id="another table"),
         pytest.param("rule = 1\n", "policy:1: rules are written as [[rule]] tables", id="no rules"),
