@@ -60,7 +60,7 @@ def test_the_test_that_is_written_passes(redrive: Redrive, folder: Path) -> None
 
 def test_a_test_that_fails_says_what_is_kept(redrive: Redrive, folder: Path) -> None:
     """It is given each candidate in a file."""
-    ran("long", LOOK, TOO_MUCH, PAY, reply("Done."))
+    ran("long", LOOK, TOO_MUCH)
     (folder / "test_it.py").write_text(
         "import os\n\ndef test_it():\n    assert '9900' not in open(os.environ['REDRIVE_RECORDING']).read()\n",
         encoding="utf-8",
