@@ -33,7 +33,7 @@ def looking(**terms: Any) -> rd.Contract:
             "answer": "Order {order_id} is {status}.",
             "partial": "Order {order_id} is {status}.",
             "budget": rd.Budget(steps=6, tokens=20_000, wall_time="2m", tool_calls=6, cost="0.05 USD"),
-            "quotas": rd.FailureQuotas(tool_failed=2, denied=2, refused=2, infrastructure=3),
+            "quotas": rd.FailureQuotas(tool_failed=2, denied=2, refused=2, infrastructure=4),
             "recovery": ("escalate",),
             "escalation": "end",
             "ways_out": ("escalate",),

@@ -126,7 +126,7 @@ def test_reads_are_asked_again_within_bounds() -> None:
     """Under one call, and no turn of the model's is used for it; what is refused is not asked again."""
     for name, attempts in {
         "unavailable for a while": [1, 2, 3],
-        "unavailable": [1, 2, 3],
+        "unavailable": [1, 2, 3, 1],
         "permission refused": [1],
     }.items():
         assert [one.attempt for one in found(outcome(name)[0], ToolCalled)] == attempts
@@ -201,6 +201,8 @@ def test_a_worker_whose_lease_is_revoked_begins_nothing_more(tool: str) -> None:
     run = variant.run(log, world=world)
     assert (run.status, run.answer, len(world.credits)) == ("succeeded", CARE_ANSWER, 1)
     assert [one.epoch for one in found(run, LeaseGranted)] == [1, 2]
+    assert [one.why for one in found(run, EffectInDoubt)] == ["worker lost"] * (tool == "credit")
+    assert set(world.epochs.values()) == {2}
     assert broken(run.records()) == []
     assert rd.replay(recording_of(log, "run"), agent=variant.agent()).same
 

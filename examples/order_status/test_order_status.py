@@ -55,7 +55,7 @@ ENDS: dict[str, tuple[str, str, int, list[str], str | None]] = {
     "contradicting": ("escalated", "a refused observation", 2, LOOKUP * 2, None),
     "duplicate result": ("succeeded", "done", 3, LOOKUP * 2, PLAIN_ANSWER),
     "unavailable for a while": ("succeeded", "done", 2, LOOKUP * 3, PLAIN_ANSWER),
-    "unavailable": ("escalated", "3 failures of infrastructure in a row", 1, LOOKUP * 3, None),
+    "unavailable": ("escalated", "4 failures of infrastructure in a row", 2, LOOKUP * 4, None),
     "out of steps": ("exhausted", "steps", 3, LOOKUP * 3, None),
     "out of tokens": ("exhausted", "tokens", 3, LOOKUP * 3, None),
     "out of time": ("exhausted", "wall_time", 3, LOOKUP * 3, None),

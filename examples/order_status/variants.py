@@ -15,7 +15,6 @@ from redrive_events import canonical
 
 PLAIN: Final = Variant()
 CARE: Final = Variant(goal=CARE_GOAL, decide=look_after, contract=caring, person=people.grants)
-QUOTAS: Final = {"tool_failed": 2, "denied": 2, "refused": 2, "infrastructure": 3}
 VAULT: Final = rd.MemoryVault()
 
 

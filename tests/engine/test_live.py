@@ -182,6 +182,7 @@ def test_an_ending_run_cancels_its_reads_and_lets_a_write_finish() -> None:
             cancel(log, "run", by="ana", at=NOON)
             await anyio.sleep_forever()
         await until(log, ObservationReceived)
+        await anyio.sleep(0.1)  # so that it is looked at again, and again let be
 
     desk.before = look_stops
     run = desk.run(log, patience=Patience(grace_s=60.0, look_s=0.01))

@@ -270,6 +270,21 @@ def test_what_a_run_did_is_undone_before_it_is_given_up() -> None:
     assert replay_records("run", ended.records(), agent.program).same
 
 
+def test_what_was_done_last_is_undone_first() -> None:
+    """One after the other."""
+    bank, log = Bank(), MemoryLog()
+    agent = agent_of(
+        undone(bank),
+        failing(),
+        script=(PAY[0], PAY[0], *FAILS[1:]),
+        quotas=FailureQuotas(tool_failed=1),
+        recovery=("compensate",),
+    )
+    assert run(agent, log).status == "failed"
+    assert events(log, EffectCompensated) == [EffectCompensated(call=2, by=4), EffectCompensated(call=1, by=5)]
+    assert list(bank.paid.values()) == [5, 5, -5, -5]
+
+
 @pytest.mark.parametrize("landed", [True, False])
 def test_undoing_is_reconciled_like_any_write(landed: bool) -> None:
     """The same function is asked, and sees that it is about what undoes."""

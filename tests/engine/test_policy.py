@@ -259,6 +259,13 @@ def test_a_denial_has_the_words_that_its_rule_has() -> None:
     assert RulesPolicy.from_toml(written).judge(asked()) == Ruling("deny", "late", "audit of May", "Ask a person.")
 
 
+def test_a_doubt_has_the_common_words() -> None:
+    """Not those of its rule, and not its reason: what is missing is nothing that a model should learn."""
+    written = "[[rule]]\nname='late'\nwhen={facts.due=true}\nthen='deny'\nreason='audit of May'\ntext='Ask a person.'"
+    ruling = RulesPolicy.from_toml(written).judge(asked())
+    assert (ruling.verdict, ruling.reason, ruling.text) == ("deny", "facts.due is missing", NOT_ALLOWED)
+
+
 RULE = "[[rule]]\nname = 'a'\nwhen = {}\nthen = 'allow'\n"
 OPERATORS_ARE = (
     "there are is, is_not, one_of, not_one_of, at_most, at_least, matches, not_before, not_after, domain_one_of, "

@@ -188,6 +188,21 @@ def test_the_contract_knows_a_value_that_was_made_up() -> None:
     assert sender.given == [ADDRESS]
 
 
+@pytest.mark.parametrize("found", ["call 13800002222 now", {"call": "13800002222"}, ["13800002222"] * 2])
+def test_what_is_cut_was_masked_before(found: Json) -> None:
+    """The half of a number is found by nobody, and says enough."""
+
+    @rd.tool(effect="read", output_max=14)
+    def look() -> Any:
+        """Look."""
+        return found
+
+    agent = rd.Agent("l", "1", rd.Contract(), tools=[look], model=rd.ScriptedModel([reply("", use("look")), "Done."]))
+    done = agent.run("Look", log=MemoryLog(), mask=mask())
+    assert of(ObservationReceived, done)[0].cut > 0
+    assert "138" not in str(of(ObservationReceived, done)[0].content)
+
+
 @pytest.mark.parametrize("where", ["goal", "found"])
 def test_a_placeholder_of_another_run_opens_nothing(where: str) -> None:
     """Whoever brings it: a tool, or a person."""
