@@ -11,18 +11,20 @@ from redrive_events import Json
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST: Final = rf"(?P<host>{_LABEL}(?:\.{_LABEL})*)\.?"
 # What no two programs read in the same way is no address here: a user before a web host, a backslash, a space, a sign
-# that is not ASCII, several recipients in one text.
+# that is not ASCII, several recipients in one text, a way on from one mail server to the next. Nor is what leads to no
+# host at all, whatever stands in the place of one.
 _FORMS: Final = tuple(
     re.compile(form, re.ASCII | re.IGNORECASE)
     for form in (
         _HOST,
-        rf"[a-z][a-z0-9+.-]*://{_HOST}(?::[0-9]{{1,5}})?(?:[/?#][!-\[\]-~]*)?",
-        rf"[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]+@{_HOST}",
+        rf"(?!(?:data|file|javascript|vbscript):)[a-z][a-z0-9+.-]*://{_HOST}(?::[0-9]{{1,5}})?(?:[/?#][!-\[\]-~]*)?",
+        rf"(?P<user>[a-z0-9#$&'*+/=?^_`{{|}}~.-]+)@{_HOST}",
     )
 )
-# What stands for a masked value looks like a host, and is none: the real one is not known. Behind a mail address stands
-# its domain.
-_MASKED: Final = re.compile(r"masked-[a-z0-9_]+-[0-9a-f]+", re.ASCII)
+# What stands for a masked value looks like a part of an address, and says nothing of it: the value may be one that ends
+# the host, or brings another. Only a masked mail address has its own domain behind it.
+_MASKED: Final = re.compile(r"masked-[a-z0-9_]+-[0-9a-f]+", re.ASCII | re.IGNORECASE)
+_MASKED_USER: Final = re.compile(r"masked-email-[0-9a-f]{16}", re.ASCII | re.IGNORECASE)
 _CHARS_MAX: Final = 2_048
 _NAMED: Final = re.compile(rf"(?:\*\.)?{_HOST}", re.ASCII)
 
@@ -32,8 +34,10 @@ def host_of(address: str) -> str | None:
     """The host in an address, in small letters; None where it is no address, or one that could be read otherwise."""
     for form in _FORMS:
         if found := form.fullmatch(address):
-            host = found["host"].lower()
-            return None if _MASKED.fullmatch(host) else host
+            parts = found.groupdict()
+            user, host = parts.get("user") or "", parts["host"].lower()
+            known = not _MASKED.search(host) and (not _MASKED.search(user) or _MASKED_USER.fullmatch(user))
+            return host if known else None
     return None
 
 

@@ -45,6 +45,22 @@ OURS = ["shop.example", "*.pay.example"]
         pytest.param("masked-email-0123456789abcdef@evil.example", False, id="another's masked mail address"),
         pytest.param("masked-card-0123456789abcdef", None, id="something else that is masked"),
         pytest.param("https://masked-secret-0123456789abcdef/", None, id="a host that is masked"),
+        pytest.param("https://masked-secret-0123456789abcdef.shop.example/", None, id="a masked value before our host"),
+        pytest.param(
+            "https://amasked-secret-0123456789abcdef.pay.example", None, id="a masked value in a name of ours"
+        ),
+        pytest.param("Masked-Secret-0123456789ABCDEF.pay.example", None, id="a masked value in capital letters"),
+        pytest.param(
+            "masked-secret-0123456789abcdef@shop.example", None, id="a masked value as a mail address of ours"
+        ),
+        pytest.param("a.masked-email-0123456789abcdef@shop.example", None, id="a masked mail address behind a name"),
+        pytest.param("https://shop.example/masked-secret-0123456789abcdef", True, id="a masked value in the path"),
+        pytest.param("ana%evil.example@shop.example", None, id="a way on by percent sign"),
+        pytest.param("ana%40evil.example@shop.example", None, id="a second address in escapes"),
+        pytest.param("evil.example!ana@shop.example", None, id="a way on by exclamation mark"),
+        pytest.param("javascript://shop.example/%0aalert(1)", None, id="a script"),
+        pytest.param("File://shop.example/etc/passwd", None, id="a file"),
+        pytest.param("ftp://shop.example/a", True, id="another protocol"),
         pytest.param("", None, id="nothing"),
         pytest.param("a" * 100_000 + "@shop.example", None, id="longer than any address"),
         pytest.param(["ana@shop.example"], None, id="a list"),
