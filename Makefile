@@ -43,6 +43,10 @@ fuzz: $(READY)
 	$(BIN)/python -m pip install -qq --only-binary :all: atheris -c constraints.txt || echo "no atheris for this Python"
 	$(BIN)/python -m tests.fuzz --seed $(SEED)
 
+# Switches each guarantee of the controls off in turn; WORDS="approval lease" takes those that have one of these words.
+mutations: $(READY)
+	$(BIN)/python -m tests.mutations $(WORDS)
+
 demo: $(READY)
 	$(BIN)/redrive demo
 
