@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from redrive_projections import Approval, open_approvals, state_at
     from redrive_projections.history import Notebook, history
     from redrive_replays import Report, replay
+    from redrive_replays.testing import incidents
 
 # Where a name comes from if not from the engine itself.
 _DOORS = {
@@ -81,6 +82,7 @@ _DOORS = {
     "redrive_projections": ("Approval", "open_approvals", "state_at"),
     "redrive_projections.history": ("Notebook", "history"),
     "redrive_replays": ("Report", "replay"),
+    "redrive_replays.testing": ("incidents",),
 }
 _HOME = {name: door for door, names in _DOORS.items() for name in names}
 
@@ -149,6 +151,7 @@ __all__ = [
     "deny",
     "edit",
     "history",
+    "incidents",
     "lessons",
     "open_approvals",
     "opened",

@@ -30,6 +30,7 @@ VERBS = {
     "whatif": "Drive a recorded run again with something changed.",
     "backtest": "Say what another policy would have done to recorded runs.",
     "shrink": "Find the smallest run that still shows a failure.",
+    "freeze": "Make a test of a run, without personal data.",
     "bisect": "Find the input by which a good run becomes a bad one.",
     "verify": "Check that every stored event is the one that was written.",
     "heads": "List the heads of all runs, to check the log against later.",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -55,10 +55,14 @@ def inputs_of(records: Sequence[Record]) -> list[Given]:
     return found
 
 
-def redriven(program: Program, start: Record, given: Iterable[Given]) -> list[Record]:
+Adapt: TypeAlias = Callable[[Record, Input, RunState], Input]
+
+
+def redriven(program: Program, start: Record, given: Iterable[Given], *, adapting: Adapt | None = None) -> list[Record]:
     """The records of a run to which these inputs happen; an answer that nothing asks for is left out.
 
-    Calls are numbered anew, and an answer goes to the call that took the place of its own.
+    Calls are numbered anew, and an answer goes to the call that took the place of its own. ``adapting`` is given the
+    recorded input, the one that is about to happen, and the state, and has the last word on what happens.
     """
     assert isinstance(start.event, RunStarted)
     state, records = RunState(run_id=start.run_id), list[Record]()
@@ -69,6 +73,7 @@ def redriven(program: Program, start: Record, given: Iterable[Given]) -> list[Re
         if state.end is not None:
             break
         event = _renumbered(one.record.event, numbers.get(one.call, 0) if one.call else 0, state)
+        event = adapting(one.record, event, state) if adapting else event
         cause = answered_by(state.requests, event) if type(event) in ANSWERS else 0
         if type(event) in ANSWERS and not cause:
             continue

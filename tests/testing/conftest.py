@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -38,12 +39,19 @@ def project(pytester: pytest.Pytester) -> Path:
     return pytester.path
 
 
+def forget() -> None:
+    """Whoever asks for the agent next loads what is in its files by then."""
+    for name in [one for one in sys.modules if one.partition(".")[0] == "little_desk"]:
+        del sys.modules[name]
+
+
 @pytest.fixture
 def run_pytest(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Pytest:
     """Pytest as somebody calls it in that folder; what syrupy keeps in its module is that of this session again."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
     def run(*arguments: str) -> pytest.RunResult:
+        forget()
         session, folder = syrupy._syrupy, SnapshotCollectionStorage.snapshot_dirname
         try:
             return pytester.runpytest_inprocess(*QUIET, *arguments)

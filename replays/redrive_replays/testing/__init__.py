@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redrive_replays.testing.answering import ANSWERS, broken
+    from redrive_replays.testing.freezing import Frozen, frozen, mask_for
+    from redrive_replays.testing.incidents import incidents
     from redrive_replays.testing.matching import Fit, Matcher, Mode, approx, ignore, of_type, regex
     from redrive_replays.testing.promises import (
         EVERY,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
         steps_at_most,
         what_was_called_is_what_was_allowed,
     )
+    from redrive_replays.testing.recordings import file_name, plain_name
     from redrive_replays.testing.snapshots import (
         AmberTrajectoryExtension,
         JSONTrajectoryExtension,
@@ -46,6 +49,9 @@ _DOORS = {
         *("every_claim_has_its_observation", "it_ended_for_a_known_reason", "nothing_begins_after_the_end"),
         *("nothing_forbidden_was_called", "nothing_observed_grants_anything", "what_was_called_is_what_was_allowed"),
     ),
+    "freezing": ("Frozen", "frozen", "mask_for"),
+    "incidents": ("incidents",),
+    "recordings": ("file_name", "plain_name"),
     "matching": ("Fit", "Matcher", "Mode", "approx", "ignore", "of_type", "regex"),
     "snapshots": ("AmberTrajectoryExtension", "JSONTrajectoryExtension", "TrajectoryExtension"),
     "telling": ("Level",),
@@ -58,6 +64,7 @@ __all__ = [
     "EVERY",
     "AmberTrajectoryExtension",
     "Fit",
+    "Frozen",
     "JSONTrajectoryExtension",
     "Level",
     "Made",
@@ -76,14 +83,19 @@ __all__ = [
     "cost_at_most",
     "every_claim_has_its_observation",
     "fact",
+    "file_name",
+    "frozen",
     "ignore",
+    "incidents",
     "it_ended_for_a_known_reason",
+    "mask_for",
     "never_after",
     "never_called",
     "nothing_begins_after_the_end",
     "nothing_forbidden_was_called",
     "nothing_observed_grants_anything",
     "of_type",
+    "plain_name",
     "regex",
     "replay_is_same",
     "status_is",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from redrive_engine import Agent
+from redrive_engine import Agent, Program
 from redrive_engine.policy import Given
-from redrive_events import CannotReplay
+from redrive_events import CannotReplay, RunStarted
 from redrive_replays.programs import program_for
 from redrive_replays.recording import Recording
 from redrive_replays.redriving import inputs_of, redriven
@@ -16,7 +16,12 @@ from redrive_replays.testing.trajectory import Trajectory
 
 
 def driven(
-    runs: Mapping[str, Recording], run_id: str, *, agent: Agent | None = None, policy: Given | None = None
+    runs: Mapping[str, Recording],
+    run_id: str,
+    *,
+    agent: Agent | None = None,
+    policy: Given | None = None,
+    program_of: Callable[[RunStarted], Program] | None = None,
 ) -> Trajectory:
     """A run and those it began, driven again. Where that parts, the recorded answers go to whatever asks for them now.
 
@@ -27,7 +32,8 @@ def driven(
     recording = runs[run_id]
     if recording.problem:
         raise CannotReplay(recording.problem)
-    program = program_for(started_of(recording), agent=agent, policy=policy)
+    started = started_of(recording)
+    program = program_of(started) if program_of else program_for(started, agent=agent, policy=policy)
     report = replay_records(run_id, recording.records, program)
     if report.outcome == "cannot replay":
         raise CannotReplay(f"run {run_id}: {report.reason}")
@@ -35,5 +41,5 @@ def driven(
     if not report.same:
         records = redriven(program, recording.records[0], inputs_of(recording.records))
     below = [one for one in runs if one.rpartition("/")[0] == run_id]
-    children = tuple(driven(runs, one, agent=agent, policy=policy) for one in below)
+    children = tuple(driven(runs, one, agent=agent, policy=policy, program_of=program_of) for one in below)
     return Trajectory(tuple(records), tuple(recording.records), report, children)

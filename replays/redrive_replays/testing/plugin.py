@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 # What a value that is masked may be, if the project does not say; `none` masks nothing.
 MASKED: Final = ("secret", "card", "cn_id", "email", "iban", "phone")
-# Placeholders in recordings of tests have to be the same wherever they are made, so this key is no secret. What it
-# protects is that no value stands in a file that is checked in.
-KEY: Final = b"redrive: recordings of tests, not a secret"
 EXPLAINED: Final = "redrive"
 EXPLANATION_LINES_MAX: Final = 8
 
@@ -65,6 +62,9 @@ class Use:
             folders.update(gone)
         return sorted(one for folder in folders for one in folder.glob(f"*{SUFFIX}") if str(one) not in self.used)
 
+
+# What it asserts is explained like what stands in a test.
+pytest.register_assert_rewrite("redrive_replays.testing.incidents")
 
 USE: Final = pytest.StashKey[Use]()
 ITEM: Final = pytest.StashKey[pytest.Item]()
@@ -205,5 +205,6 @@ def _mask(config: pytest.Config) -> Any:
     if names == ["none"]:
         return None
     from redrive_engine.masking import Mask
+    from redrive_replays.testing.recordings import KEY
 
     return Mask(KEY, key_id="tests", secrets="secret" in names, classes=[one for one in names if one != "secret"])

@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -17,10 +18,14 @@ from redrive_replays.recording import Recording, recording_of
 FOLDER: Final = "__recordings__"
 SUFFIX: Final = ".jsonl"
 NAME_CHARS_MAX: Final = 120
+# Placeholders in recordings of tests have to be the same wherever they are made, so this key is no secret. What it
+# protects is that no value stands in a file that is checked in.
+KEY: Final = b"redrive: recordings of tests, not a secret"
 
 _UNWANTED: Final = re.compile(r"[^\w.,=+\[\]()~-]+")
 
 
+@lru_cache(maxsize=10_000)
 def plain_name(name: str) -> str:
     """A test's name as a file may be called; two tests never have the same."""
     plain = _UNWANTED.sub("_", name)[:NAME_CHARS_MAX]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -57,11 +58,12 @@ class _Named:
     @classmethod
     def matches_test_location(cls, *, test_location: PyTestLocation, snapshot_location: str) -> bool:
         """Whether a file is one of this test's."""
-        path = Path(snapshot_location)
-        if path.parent.name != test_location.basename or not test_location.matches_snapshot_site(snapshot_location):
+        # syrupy asks this for each test and each snapshot, so that what is quickly said comes first.
+        path, name = os.path.basename(snapshot_location), plain_name(test_location.snapshot_name)  # noqa: PTH119 - a Path costs twenty times as much
+        if not path.startswith((f"{name}.", f"{name}[")):
             return False
-        name = plain_name(test_location.snapshot_name)
-        return path.stem == name or path.stem.startswith((f"{name}.", f"{name}["))
+        folder = Path(snapshot_location).parent.name
+        return folder == test_location.basename and test_location.matches_snapshot_site(snapshot_location)
 
 
 class TrajectoryExtension(_Comparing, _Named, SingleFileSnapshotExtension):
