@@ -83,7 +83,7 @@ policies = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(0, 26), min_size=1, max_size=7), policies, st.sampled_from(["tell", "block"]))
 def test_it_says_what_the_same_agent_does_under_the_new_policy(tape: list[int], policy: str, on_denied: str) -> None:
     """No verdict up to the reply of the first flip differs, and a run that is exact ends as it does there."""

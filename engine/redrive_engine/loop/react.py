@@ -77,9 +77,9 @@ def cancelled(s: RunState) -> Follows:
 def heard(program: Program, s: RunState, signal: Event) -> Follows:
     """What else a stranger's signal leads to at once; words take effect with the next request."""
     match signal:
-        case ApprovalGiven() if s.running:
+        case ApprovalGiven(call=call) if s.running and call in s.calls:
             yield from approved(program, s, signal)
-        case OutcomeStated():
+        case OutcomeStated(call=call) if call in s.calls:
             yield from reconciled(program, s, signal)
         case _:
             pass
