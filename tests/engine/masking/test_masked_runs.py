@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -178,6 +179,52 @@ def test_a_placeholder_with_a_domain_that_is_allowed_opens_no_other_address(tmp_
     assert [one.error for one in of(ObservationReceived, done)] == ["sealed value lost"]
 
 
+@pytest.mark.parametrize(
+    "denied",
+    [
+        'destination = "ana@example.com"',
+        'destination = { one_of = ["bo@example.com", "ana@example.com"] }',
+        'destination = { matches = "ana@.*" }',
+        'arguments.to = "Ana@Example.com"',
+    ],
+)
+def test_a_mask_gets_nothing_past_a_list_of_what_is_denied(denied: str) -> None:
+    """Nobody can say whether the masked address is the one, so the rule below is not asked; another domain passes."""
+    rules = f'[[rule]]\nname = "never"\nwhen = {{ {denied} }}\nthen = "deny"\n'
+    policy = rd.RulesPolicy.from_toml(f'{rules}[[rule]]\nname = "else"\nwhen = {{}}\nthen = "allow"\n')
+    for address, sent in (("ana@example.com", []), ("eve@evil.example", ["eve@evil.example"])):
+        sender = Sender(reply("", use("send", to=token(address))), "Done.", policy=policy)
+        sender.run(f"Send it to {address}")
+        if "matches" not in denied:
+            assert [one["to"] for one in sender.given] == sent
+        elif not sent:
+            assert sender.given == []
+
+
+@pytest.mark.parametrize(
+    ("said", "to"), [("evil.example/x", "https://{}.example.com/"), ("eve@evil.example,x", "{}@example.com")]
+)
+def test_a_masked_value_in_an_address_of_ours_brings_no_host_of_its_own(said: str, to: str) -> None:
+    """Whatever stands behind a telling name is masked, and so may be the end of a host."""
+    given: list[str] = []
+
+    @rd.tool(effect="write", destination="to")
+    def put(to: str) -> None:
+        """Put it there."""
+        given.append(to)
+
+    def obeys(_: int, request: rd.ModelRequest) -> ModelReplied:
+        [secret] = re.findall(r"masked-secret-[0-9a-f]{16}", str(request.messages))[:1]
+        return reply("", use("put", to=to.format(secret)))
+
+    rules = 'when = { destination = { domain_one_of = ["example.com", "*.example.com"] } }'
+    policy = rd.RulesPolicy.from_toml(f'[[rule]]\nname = "ours"\n{rules}\nthen = "allow"\n')
+    contract = rd.Contract(budget=rd.Budget(steps=1))
+    agent = rd.Agent("desk", "1", contract, tools=[put], policy=policy, model=rd.ScriptedModel(obeys))
+    agent.run(f"password: {said}\nPut it there.", log=MemoryLog(), mask=rd.Mask(KEY))
+    assert given == []
+
+
 def test_the_contract_knows_a_value_that_was_made_up() -> None:
     """What stands in the goal is given, in whatever spelling; another placeholder is not."""
     sender = Sender(
@@ -287,6 +334,16 @@ def test_whoever_speaks_into_a_masked_run_needs_the_key(signal: Callable[..., in
     assert ADDRESS not in repr(said.event)
     rd.cancel(log, "run", by="bo", at=now())
     assert log.head("run").position == head.position + 2
+
+
+def test_why_a_run_was_revoked_is_masked() -> None:
+    """As are all words of people."""
+    log = MemoryLog()
+    with pytest.raises(IndexError):
+        Sender().run(log=log)
+    assert rd.revoke(log, "run", by="ana", at=now(), reason=f"It writes to {ADDRESS}.", mask=mask()) is not None
+    assert ADDRESS not in repr(list(log.read("run")))
+    assert token(ADDRESS) in repr(list(log.read("run")))
 
 
 def test_a_signed_block_goes_back_unaltered() -> None:
