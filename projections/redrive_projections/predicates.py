@@ -10,6 +10,7 @@ import re2  # type: ignore[import-untyped]
 
 from redrive_events import Json, Predicate, canonical
 from redrive_projections.hosts import goes_to_none_of, goes_to_one_of, problem_of_hosts
+from redrive_projections.masked import is_masked, may_be_same, may_match
 from redrive_projections.moments import not_after, not_before, problem_of_moment
 
 # Said by our own errors, not on stderr by the library.
@@ -48,20 +49,35 @@ def _at_least(value: Json, limit: Json) -> bool | None:
     return value >= limit if _number(value) and _number(limit) else None
 
 
+def _is(value: Json, limit: Json) -> bool | None:
+    """Whether they are the same; None where a masked value may be the other, or something else."""
+    return same(value, limit) or (None if may_be_same(value, limit) else False)
+
+
 def _one_of(value: Json, limit: Json) -> bool | None:
-    return any(same(value, one) for one in limit) if isinstance(limit, list | tuple) else None
+    if not isinstance(limit, list | tuple):
+        return None
+    if any(same(value, one) for one in limit):
+        return True
+    return None if any(may_be_same(value, one) for one in limit) else False
 
 
-def _not_one_of(value: Json, limit: Json) -> bool | None:
-    found = _one_of(value, limit)
-    return None if found is None else not found
+def _opposite(test: Callable[[Json, Json], bool | None]) -> Callable[[Json, Json], bool | None]:
+    """The test that holds where ``test`` surely does not."""
+
+    def opposite(value: Json, limit: Json) -> bool | None:
+        found = test(value, limit)
+        return None if found is None else not found
+
+    return opposite
 
 
 def _matches(value: Json, limit: Json) -> bool | None:
     if not isinstance(value, str) or not isinstance(limit, str):
         return None
     try:
-        return _pattern(limit).fullmatch(value) is not None
+        pattern = _pattern(limit)
+        return may_match(pattern, value) if is_masked(value) else pattern.fullmatch(value) is not None
     except (re2.error, UnicodeEncodeError):  # a predicate of another version, or half a character
         return None
 
@@ -74,10 +90,10 @@ def _pattern(text: str) -> Any:
 
 # operator: (value, limit) -> whether it holds; None where the two cannot be compared
 OPERATORS: Mapping[str, Callable[[Json, Json], bool | None]] = {
-    "is": same,
-    "is_not": lambda value, limit: not same(value, limit),
+    "is": _is,
+    "is_not": _opposite(_is),
     "one_of": _one_of,
-    "not_one_of": _not_one_of,
+    "not_one_of": _opposite(_one_of),
     "at_most": _at_most,
     "at_least": _at_least,
     "matches": _matches,

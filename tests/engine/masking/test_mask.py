@@ -332,8 +332,10 @@ def test_what_was_masked_can_be_put_back(text: str) -> None:
     """All of it, and there is nothing in it that was not there; only a forged placeholder is nobody's."""
     opened = door()
     masked = opened.text(text)
-    if "masked-email-0123456789abcdef" not in masked:
+    try:
         assert not is_masked(opened.opened(masked)) or is_masked(text)
+    except SealedValueLost:
+        assert is_masked(text)
 
 
 @given(

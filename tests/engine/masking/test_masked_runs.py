@@ -189,16 +189,13 @@ def test_a_placeholder_with_a_domain_that_is_allowed_opens_no_other_address(tmp_
     ],
 )
 def test_a_mask_gets_nothing_past_a_list_of_what_is_denied(denied: str) -> None:
-    """Nobody can say whether the masked address is the one, so the rule below is not asked; another domain passes."""
+    """Nobody can say whether the masked address is the one, so no later rule is asked; one elsewhere passes."""
     rules = f'[[rule]]\nname = "never"\nwhen = {{ {denied} }}\nthen = "deny"\n'
     policy = rd.RulesPolicy.from_toml(f'{rules}[[rule]]\nname = "else"\nwhen = {{}}\nthen = "allow"\n')
-    for address, sent in (("ana@example.com", []), ("eve@evil.example", ["eve@evil.example"])):
+    for address, passes in (("ana@example.com", False), ("eve@evil.example", "matches" not in denied)):
         sender = Sender(reply("", use("send", to=token(address))), "Done.", policy=policy)
         sender.run(f"Send it to {address}")
-        if "matches" not in denied:
-            assert [one["to"] for one in sender.given] == sent
-        elif not sent:
-            assert sender.given == []
+        assert [one["to"] for one in sender.given] == [address] * passes
 
 
 @pytest.mark.parametrize(
