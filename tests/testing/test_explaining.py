@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -147,3 +149,65 @@ def test_snapshots_are_kept_as_users_of_syrupy_expect(recorded: Path, run_pytest
     result.stdout.fnmatch_lines(["*1 snapshot passed. 5 snapshots unused.*"])
     assert run_pytest("--snapshot-update").ret == 0
     assert not (folder / "test_desk" / "test_forms.txt").exists()
+
+
+DESKS = """
+import redrive as rd
+from little_desk import agent
+from little_desk.shop import script
+
+ELSEWHERE = rd.use("refund", order_id="ord_123", iban="AT61 1904 3002 3457 3201", cents=4_900)
+
+def test_refund(trajectories, snapshot):
+    assert trajectories.run(agent, "Refund ord_123") == snapshot
+
+def test_elsewhere(trajectories, snapshot):
+    model = rd.ScriptedModel([script[0], rd.reply("To the account they name.", ELSEWHERE), "I could not."])
+    assert trajectories.run(agent, "Refund ord_123", model=model) == snapshot
+
+def test_look(trajectories, snapshot):
+    assert trajectories.run(agent, "Look", model=rd.ScriptedModel([script[0], "A helmet."])) == snapshot
+"""
+LINES = [
+    pytest.param("at_most = 5_000", "at_most = 1_000", {"test_refund": "verdict#2"}, id="a limit"),
+    pytest.param('then = "deny"', 'then = "allow"', {"test_elsewhere": "verdict#2"}, id="a verdict"),
+    pytest.param(
+        'is_not = "$facts.iban"',
+        'is = "$facts.iban"',
+        {"test_refund": "verdict#2", "test_elsewhere": "verdict#2"},
+        id="an operator",
+    ),
+    pytest.param(
+        'when = { effect = "read" }',
+        'when = { tool = "none" }',
+        {"test_refund": "verdict#1", "test_elsewhere": "verdict#1", "test_look": "verdict#1"},
+        id="what a rule is for",
+    ),
+    pytest.param("# First match wins", "# The first match wins", {}, id="a comment"),
+]
+
+
+@pytest.fixture(scope="module")
+def desks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the recordings and snapshots of these tests are once they were made."""
+    return tmp_path_factory.mktemp("desks")
+
+
+@pytest.mark.parametrize(("before", "after", "fails"), LINES)
+def test_a_line_of_a_policy_fails_the_tests_that_it_should(
+    before: str, after: str, fails: dict[str, str], project: Path, desks: Path, run_pytest: Pytest
+) -> None:
+    """Those and no others, each at the verdict that the line has changed."""
+    (project / "test_desk.py").write_text(DESKS, encoding="utf-8")
+    if not any(desks.iterdir()):
+        run_pytest("--redrive-record=once", "--snapshot-update").assert_outcomes(passed=3)
+        for folder in project.glob("__[rs]*__"):
+            shutil.copytree(folder, desks / folder.name)
+    shutil.copytree(desks, project, dirs_exist_ok=True)
+    changed(project, "little_desk/policy.toml", before, after)
+    result = run_pytest()
+    result.assert_outcomes(passed=3 - len(fails), failed=len(fails))
+    out = result.stdout.str()
+    names = re.findall(r"^FAILED test_desk.py::(\w+)", out, re.MULTILINE)
+    places = re.findall(r"^E +assert first difference at (\S+), cause: policy", out, re.MULTILINE)
+    assert dict(zip(names, places, strict=True)) == fails
