@@ -25,7 +25,7 @@ PATIENT: Final = rd.Patience(model_s=30, grace_s=0.2, lease_s=5, look_s=0.01, pa
 # Every way on which words come into a run.
 WAYS: Final = (
     *("goal", "label", "lesson", "environment", "words", "edit", "approval", "cancel", "outcome", "stated", "remark"),
-    *("reply", "argument", "result", "name", "blob", "error", "source"),
+    *("reply", "argument", "result", "name", "blob", "error", "source", "type", "version"),
 )
 
 
@@ -77,7 +77,12 @@ class Story:
             """Look."""
             self.given.append(where)
             found = {"note": said("result"), said("name"): 1, "long": "so it goes on; " * 300 + said("blob")}
-            return rd.Observed(found, source=f"https://{credential('source')}@host.example/")
+            return rd.Observed(
+                found,
+                source=f"https://{credential('source')}@host.example/",
+                media_type=f"application/json; by={said('type')}",
+                schema_version=said("version"),
+            )
 
         @rd.tool(effect="read")
         def fail() -> None:

@@ -147,7 +147,7 @@ def _returned(tool: Tool, value: object, door: Door) -> Outcome:
     declared, bounds = tool.declaration, tool.declaration.bounds
     seen: Observed[object] = value if isinstance(value, Observed) else Observed(value)
     is_text = isinstance(seen.value, str)
-    media_type = seen.media_type or ("text/plain" if is_text else "application/json")
+    media_type = door.text(seen.media_type) or ("text/plain" if is_text else "application/json")
     source = door.text(seen.source) or declared.source
     as_text = is_text and not is_json(media_type)
     plain = _plain(tool, seen.value)
@@ -171,7 +171,7 @@ def _returned(tool: Tool, value: object, door: Door) -> Outcome:
         source=source,
         tenant=seen.tenant,
         trust=declared.trust,
-        schema_version=seen.schema_version or declared.schema_version,
+        schema_version=door.text(seen.schema_version) or declared.schema_version,
         as_of=seen.as_of,
         redirects=seen.redirects,
     )

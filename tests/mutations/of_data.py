@@ -90,6 +90,20 @@ ENVELOPE: Final[tuple[Guarantee, ...]] = (
         "tests/engine/test_execution.py::test_what_was_cut_is_recorded",
     ),
     without(
+        _EXECUTION,
+        "what a source says of its type is masked",
+        "media_type = door.text(seen.media_type)",
+        "media_type = seen.media_type",
+        _NO_BYTE,
+    ),
+    without(
+        _EXECUTION,
+        "what a source says of its version is masked",
+        "schema_version=door.text(seen.schema_version)",
+        "schema_version=seen.schema_version",
+        _NO_BYTE,
+    ),
+    without(
         _ASKING,
         "a tool is handed the tenant",
         "tenant=waiting.started.tenant,",
