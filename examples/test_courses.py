@@ -1,4 +1,4 @@
-"""The scenarios, and ten incidents in them, as tests of their courses: offline, each against its snapshot."""
+"""The scenarios, and what went wrong in them, as tests of their courses: offline, each against its snapshot."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ INCIDENTS: list[tuple[Callable[[], rd.Agent], str, str, Promise]] = [
     (SMS.repeating, orders_sms.GOAL, "succeeded", at_most(1, "send_sms")),
     (SMS.contrite, orders_sms.GOAL, "failed", never_called("send_sms")),
     (SMS.unanswered, orders_sms.GOAL, "succeeded", at_most(1, "send_sms")),
+    (NOTES.planned, notes_analyst.GOAL, "succeeded", never_called("read_note")),
     (NOTES.straying, notes_analyst.GOAL, "succeeded", never_called("read_note", name="notes/a.txt")),
     (WEATHER.stagnating_in_chinese, weather.GOAL, "failed", never_called("clothing_guide")),
     (WEATHER.endless, weather.GOAL, "exhausted", at_most(5, "weather_forecast")),

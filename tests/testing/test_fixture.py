@@ -229,3 +229,30 @@ def test_no_recording(trajectories):
             "no recording 'nothing': not in __recordings__/test_more, __recordings__, .",
         ]
     )
+
+
+def test_a_test_may_have_an_event_loop_of_its_own(project: Path, run_pytest: Pytest) -> None:
+    """An agent that goes live then has one in a thread."""
+    (project / "test_desk.py").write_text(
+        """
+import asyncio
+from little_desk import agent
+
+def test_refund(trajectories):
+    async def course():
+        return trajectories.run(agent, "Refund ord_123")
+    assert asyncio.run(course()).status == "succeeded"
+""",
+        encoding="utf-8",
+    )
+    run_pytest("--redrive-record=once").assert_outcomes(passed=1)
+    run_pytest().assert_outcomes(passed=1)
+
+
+def test_a_class_that_there_is_not_is_told_in_one_line(project: Path, run_pytest: Pytest) -> None:
+    """With those that there are."""
+    (project / "pytest.ini").write_text("[pytest]\nredrive_mask = emails\n", encoding="utf-8")
+    result = run_pytest("--redrive-record=once")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["mask: no class 'emails'; there are card, cn_id, email, iban, phone"])
+    assert not (project / "__recordings__").exists()

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import notes_analyst
 import redrive as rd
+from notes_analyst import variants
 from redrive.command import main
 from redrive.testing import frozen, mask_for
 from redrive_events import ApprovalGiven, BadInput, Input, LeaseGranted, Terms, ToolCalled, shown_digest
-from redrive_replays import Recording, replay_records
+from redrive_replays import Recording, program_for, recording_of, replay_records
 from redrive_replays.testing import Frozen
 from tests.engine.masking.secrets_of_tests import AWS_KEY
 from tests.shop import Asking, recorded, seen, shop
@@ -163,6 +165,36 @@ def test_where_a_mask_decides_how_it_goes_nothing_is_written(
     said = json.loads(capsys.readouterr().out)
     assert (code, said["written"], said["parts_at"]) == (1, False, "verdict#2")
     assert not (imported / "tests").exists()
+
+
+def test_what_cannot_be_written_leaves_nothing(imported: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not one of the three files; one line says where it was."""
+    folder = imported / "tests" / "incidents"
+    folder.mkdir(parents=True)
+    (folder / "__snapshots__").write_text("in the way", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["freeze", "openai-chat", "--name", "late-refund", "--yes"]) == 2
+    assert "__snapshots__" in capsys.readouterr().err
+    assert [one.name for one in folder.iterdir()] == ["__snapshots__"]
+
+
+def test_runs_that_a_run_began_are_frozen_with_it() -> None:
+    """Under its new name, each driven anew; what was asked of them is masked alike."""
+    run = variants.planned().run(
+        f"{notes_analyst.GOAL} Tell it to Mira Sand.",
+        log=rd.MemoryLog(),
+        run_id="plan",
+        surroundings=rd.Surroundings.fixed(),
+    )
+    runs = {head.run_id: recording_of(run.log, head.run_id) for head in run.log.runs()}
+    agent = variants.planned()
+    made = frozen(runs, "plan", "kept", lambda started: program_for(started, agent=agent), mask_for(NAMES))
+    ids = [head.run_id for head in made.log.runs()]
+    assert ids == [one.replace("plan", "kept") for one in runs]
+    assert len(made.trajectory.children) == len(ids) - 1 > 1
+    assert made.parts == ""
+    assert all(b"Mira" not in stored.line for one in ids for stored in made.log.lines(one))
+    assert all(child.report is not None and child.report.same for child in made.trajectory.children)
 
 
 @pytest.mark.parametrize("arguments", [["--name", "a/b"], ["--name", ""], ["--name", "x@notes"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -89,19 +90,25 @@ def _files(folder: Path, name: str) -> tuple[Path, Path, Path]:
 
 
 def _write(files: tuple[Path, Path, Path], made: Frozen, agent: str | None) -> None:
+    """All three or none of them."""
     recording, snapshot, test = files
-    for file in files:
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput((error.strerror or "cannot be made").lower(), place=str(file.parent)) from error
-    with replacing(recording) as stream:
-        write_portable(made.log, [head.run_id for head in made.log.runs()], stream)
-    with replacing(snapshot) as stream:
-        stream.write(made.trajectory.text.encode())
     given = f', agent="{agent}"' if agent else ""
-    with replacing(test) as stream:
-        stream.write(TEST.format(test=test.stem, recording=recording.name, agent=given).encode())
+    try:
+        for file in files:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(recording) as stream:
+            write_portable(made.log, [head.run_id for head in made.log.runs()], stream)
+        with replacing(snapshot) as stream:
+            stream.write(made.trajectory.text.encode())
+        with replacing(test) as stream:
+            stream.write(TEST.format(test=test.stem, recording=recording.name, agent=given).encode())
+    except (OSError, BadInput) as error:
+        for file in files:  # none of them was there before
+            with suppress(OSError):
+                file.unlink()
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput((error.strerror or "cannot be written").lower(), place=str(error.filename)) from error
 
 
 def _tell(made: Frozen, files: tuple[Path, Path, Path], *, written: bool) -> None:

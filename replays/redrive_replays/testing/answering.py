@@ -47,7 +47,7 @@ def nothing_forbidden_was_called(records: Sequence[Record]) -> Iterator[str]:
         match record.event:
             case VerdictGiven(call=call, verdict=verdict):
                 verdicts[call] = verdict
-            case ToolCalled(call=call, tool=tool):
+            case ToolCalled(call=call, tool=tool, effect=effect) if effect != "run":  # a child run is the engine's own
                 if verdicts.get(call) != "allow" or (granted is not None and tool not in granted):
                     yield f"call {call} of {tool} at {record.position}"
             case _:

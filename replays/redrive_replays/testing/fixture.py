@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
@@ -74,8 +77,13 @@ class Trajectories:
 
         The second run of a test has a recording of its own, and so on.
         """
+        try:
+            return self._run(self._agent(agent), goal, settings)
+        except RedriveError as error:
+            return _fail(str(error))
+
+    def _run(self, found: Agent, goal: str, settings: dict[str, Any]) -> Trajectory:
         self._runs += 1
-        found = self._agent(agent)
         path = self._place.folder / file_name(self._place.name, self._runs)
         self._use(path)
         if self._mode == "all" or (not path.exists() and self._mode != "none"):
@@ -148,11 +156,8 @@ class Trajectories:
         """Let the agent run, or go on, live; a run that raises leaves no recording, and one that is there as it is."""
         given = {"surroundings": Surroundings.fixed(), "mask": agent.mask or self._mask(), **settings}
         run_id = run_id_of(self._place.name) if not any(log.runs()) else next(iter(log.runs())).run_id
-        agent.run(goal, **given, log=log, run_id=run_id)
-        try:
-            written(log, path)
-        except BadInput as error:
-            _fail(str(error))
+        _live(partial(agent.run, goal, **given, log=log, run_id=run_id))
+        written(log, path)
         trajectory = self._driven(self._read(path), run_id, agent, None)
         if trajectory.report is not None and not trajectory.report.same:
             first = trajectory.report.divergences[0]
@@ -196,6 +201,17 @@ class Trajectories:
                 _fail(f"{path.name} was recorded for another {word}; to record it anew: {self._command('all')}")
         if started.agent != agent.name:
             _fail(f"{path.name} was recorded with agent {started.agent!r}; to record it anew: {self._command('all')}")
+
+
+def _live(run: Callable[[], object]) -> None:
+    """Run an agent, in a thread where a test has an event loop of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        run()
+        return
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(run).result()
 
 
 def _of_log(log: EventLog, run_id: str) -> dict[str, Recording]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from redrive_engine import Budget, Contract
-from redrive_events import Json
+from redrive_events import Json, Record
 from redrive_replays.testing.answering import ANSWERS
 from redrive_replays.testing.matching import Matcher, matcher_of
 from redrive_replays.testing.references import References
@@ -198,8 +198,15 @@ def _same(trajectory: Trajectory) -> Iterator[str]:
 replay_is_same: Final = Promise("the replay is the same", _same)
 
 
-def _answer(name: str, records_find: Callable[[Sequence[Any]], Iterator[str]]) -> Promise:
-    return Promise(name.replace("_", " "), lambda trajectory: records_find(trajectory.records))
+def _answer(name: str, breaks: Callable[[Sequence[Record]], Iterator[str]]) -> Promise:
+    """Of a run and of those that it began."""
+
+    def find(trajectory: Trajectory) -> Iterator[str]:
+        yield from breaks(trajectory.records)
+        for child in trajectory.children:
+            yield from (f"run {child.run_id}: {finding}" for finding in find(child))
+
+    return Promise(name.replace("_", " "), find)
 
 
 # What every trajectory must answer for, whatever the agent.
