@@ -75,7 +75,7 @@ def _content(written: str) -> str:
     """The content itself, or that of the file behind an ``@``."""
     if not written.startswith("@"):
         return written
-    place = written.removeprefix("@")
+    place = written.removeprefix("@") or "."
     try:
         return Path(place).read_text(encoding="utf-8")
     except OSError as error:

@@ -48,7 +48,10 @@ def approve(
             raise BadInput(f"has ended ({state.end.status})", place=f"run {run_id}")
         moment = max(at, state.now or at)
         asked = _asked(approvals(log.read(run_id)), run_id, call, moment)
-        if digest and (len(digest) < DIGEST_CHARS_MIN or not asked.digest.startswith(digest.lower())):
+        if 0 < len(digest) < DIGEST_CHARS_MIN:
+            problem = f"the digest is given by its first {DIGEST_CHARS_MIN} digits at least, not by {one_line(digest)}"
+            raise BadInput(problem, place=_place(run_id, call))
+        if digest and not asked.digest.startswith(digest.lower()):
             problem = f"the digest of what is shown is {asked.digest}, not {one_line(digest)}"
             raise BadInput(problem, place=_place(run_id, call))
         if answer == "edit":

@@ -273,6 +273,8 @@ def test_what_cannot_be_answered(till: Path, redrive: Redrive) -> None:
         ("approve", "x", "1"): "run x: call 1: nobody asks whether it may be made; call 2 waits for an approval",
         ("deny", "nope", "1"): "run 'nope': no run has this id, or begins with it",
         ("approve", "x", "2", "--edit", "{"): "--edit: not JSON",
+        ("approve", "x", "2", "--edit", '{"item":"tea","cents":1,"cents":900}'): "--edit: 'cents' comes twice",
+        ("approve", "x", "2", "--edit", "@"): ".: is a directory",
         ("approve", "x", "2", "--edit", "@none.json"): "none.json: no such file or directory",
         ("approve", "x", "2", "--edit", "@bytes"): "bytes: not UTF-8",
         ("approve", "x", "2", "--edit", "7"): "edit: the arguments of a call are a JSON object",

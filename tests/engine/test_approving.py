@@ -163,7 +163,10 @@ def test_what_a_person_made_of_a_call_is_no_slip_of_the_model() -> None:
             1, {"digest": "00000000"}, f"call 1: the digest of what is shown is {SHOWN}, not 00000000", id="digest"
         ),
         pytest.param(
-            1, {"digest": SHOWN[:7]}, f"call 1: the digest of what is shown is {SHOWN}, not {SHOWN[:7]}", id="short"
+            1,
+            {"digest": SHOWN[:7]},
+            f"call 1: the digest is given by its first 8 digits at least, not by {SHOWN[:7]}",
+            id="short",
         ),
         pytest.param(1, {"answer": "edit"}, "edit: the arguments of a call are a JSON object", id="no arguments"),
         pytest.param(

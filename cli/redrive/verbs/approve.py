@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from redrive.approving import ByOption, CallArgument, DigestOption, Given, ReasonOption, RunArgument, answered
 from redrive.options import LOG, JsonOption, LogOption
 from redrive_events import BadInput, Json, parse_json
+from redrive_projections import one_line
 
 
 def approve(
@@ -42,7 +44,7 @@ def _arguments(written: str) -> Json:
     """Arguments as JSON, or those in the file behind an ``@``."""
     place = "--edit"
     if written.startswith("@"):
-        place = written.removeprefix("@")
+        place = written.removeprefix("@") or "."
         try:
             written = Path(place).read_text(encoding="utf-8")
         except OSError as error:
@@ -50,6 +52,22 @@ def _arguments(written: str) -> Json:
         except UnicodeDecodeError as error:
             raise BadInput("not UTF-8", place=place) from error
     try:
-        return parse_json(written)
+        arguments = parse_json(written)
+        json.loads(written, object_pairs_hook=_named_once)
     except BadInput as error:
         raise BadInput(error.problem, place=place) from error
+    return arguments
+
+
+def _named_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """An object with each name once: of two values a person sees one, and the other would be used.
+
+    Raises:
+        BadInput: a name comes twice.
+    """
+    found: dict[str, Json] = {}
+    for name, value in pairs:
+        if name in found:
+            raise BadInput(f"{one_line(name)!r} comes twice")
+        found[name] = value
+    return found
