@@ -143,6 +143,20 @@ def test_of_two_that_say_the_same_the_second_is_idle(one: str, other: str) -> No
         assert findings(rules(*pair)) == [("b", "shadowed", "rule 'a' matches whatever it does")]
 
 
+@pytest.mark.parametrize("known", [None, KNOWN])
+@pytest.mark.parametrize(
+    ("whens", "first"),
+    [
+        (("tool = 'refund'", "effect = 'write'", "tool = 'refund', object = '1'"), "a"),
+        (("tool = 'send_mail'", "effect = 'write'", "tool = 'refund'", "tool = 'refund', effect = 'write'"), "b"),
+    ],
+)
+def test_the_first_of_all_that_stand_before_a_rule_is_named(whens: tuple[str, ...], first: str, known: Any) -> None:
+    """Whether it wants the same tool or any; rules of other tools are not looked at."""
+    told = findings(rules(*whens), known)
+    assert told[-1] == (chr(96 + len(whens)), "shadowed", f"rule {first!r} matches whatever it does")
+
+
 def test_an_edit_stands_before_nothing() -> None:
     """What it has changed comes to the rules behind it."""
     edit = "[[rule]]\nname = 'a'\nwhen = {}\nthen = 'edit'\nset = { arguments.cents = 5 }\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -57,6 +58,7 @@ class _Check:
     known: Known | None
     before: list[WrittenRule] = field(default_factory=list)
     open: set[str] = field(default_factory=set)
+    of_tool: dict[str | None, list[tuple[int, WrittenRule]]] = field(default_factory=dict)
 
     def of(self, rule: WrittenRule) -> Iterator[tuple[Kind, str]]:
         """What is wrong with the next rule: all that is not known, and the first that makes it idle."""
@@ -67,6 +69,7 @@ class _Check:
         if self.known and rule.then != "edit" and all(map(_is_of_tool, rule.clauses)):
             self.open -= meant(rule, self.known)
         self.before.append(rule)
+        self.of_tool.setdefault(_one_tool(rule), []).append((len(self.before), rule))
 
     def _idle(self, rule: WrittenRule) -> Iterator[tuple[Kind, str]]:
         for path in dict.fromkeys(clause.path for clause in rule.clauses):
@@ -76,11 +79,19 @@ class _Check:
             if set(_named_tools(rule)) <= set(self.known.granted):  # else that has been told
                 yield "unused", "no tool that is granted is what it wants"
             return
-        for earlier in self.before:
+        for earlier in self._rivals(rule):
             if earlier.then != "edit" and self._takes_all(earlier, rule):
                 yield "shadowed", f"rule {earlier.name!r} matches whatever it does"
         if self.known and not meant(rule, self.known) & self.open:
             yield "shadowed", f"earlier rules decide on all calls of {_list(meant(rule, self.known))}"
+
+    def _rivals(self, rule: WrittenRule) -> Iterable[WrittenRule]:
+        """The earlier rules that may take all of it: those that want another tool cannot, and may be thousands."""
+        tool = _one_tool(rule)
+        if tool is None:
+            return self.before
+        numbered = sorted(self.of_tool.get(None, []) + self.of_tool.get(tool, []), key=itemgetter(0))
+        return (earlier for _, earlier in numbered)
 
     def _takes_all(self, earlier: WrittenRule, rule: WrittenRule) -> bool:
         wanted: Sequence[Clause] = earlier.clauses
@@ -93,6 +104,12 @@ _TARGETS: Mapping[str, Callable[[KnownTool], str]] = {
     "object": lambda tool: tool.object,
     "destination": lambda tool: tool.destination,
 }
+
+
+def _one_tool(rule: WrittenRule) -> str | None:
+    """The tool that a rule wants, if it is just one."""
+    wanted = (clause.operand for clause in rule.clauses if clause.path == ("tool",) and clause.operator == "is")
+    return next((one for one in wanted if isinstance(one, str) and not references(one)), None)
 
 
 def _is_of_tool(clause: Clause) -> bool:
