@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import RLock
@@ -262,8 +263,9 @@ OPEN: Final = Door()
 def _beside(taken: Iterable[tuple[int, int]], found: Iterable[Found], text: str) -> Iterator[Found]:
     """What of each value stands beside placeholders: these are masked already."""
     placed = list(taken)
+    starts, ends = [first for first, _ in placed], [last for _, last in placed]
     for one in found:
-        inside = [span for span in placed if span[0] < one.end and span[1] > one.start]
+        inside = placed[bisect_right(ends, one.start) : bisect_left(starts, one.end)]
         if not inside:
             yield one
         begin = one.start
