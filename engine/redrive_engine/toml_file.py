@@ -87,6 +87,15 @@ class TomlFile:
             found -= 1
         return found
 
+    def lines_of_tables(self, name: str) -> list[int]:
+        """The lines on which the tables of ``[[name]]`` begin, as `line_of` finds them one by one."""
+        head = re.compile(rf"\s*\[\[\s*{re.escape(name)}\s*\]\]")
+        heads = [number for number, line in enumerate(_lines(self.text), start=1) if head.match(line)]
+        tables = self.data.get(name)
+        count = len(tables) if isinstance(tables, list) else 0
+        # written otherwise, or a head stands in a text
+        return heads if len(heads) == count else [self.line_of(name, number) for number in range(count)]
+
 
 def _lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n")

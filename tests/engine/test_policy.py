@@ -461,6 +461,22 @@ def test_the_line_on_which_something_stands(path: tuple[str | int, ...], line: i
     assert TomlFile.of(LINES, name="it").line_of(*path) == line
 
 
+@pytest.mark.parametrize(
+    ("written", "lines"),
+    [
+        (LINES, [6, 9]),
+        ("a = 1\n  [[ rule ]] # one\n\n[[rule]]\n", [2, 4]),
+        ("rule = [\n  {},\n  {} ]\n", [1, 1]),
+        ("a = 1\n", []),
+    ],
+)
+def test_the_lines_on_which_tables_begin(written: str, lines: list[int]) -> None:
+    """All at once they are those of one after the other."""
+    file = TomlFile.of(written, name="it")
+    assert file.lines_of_tables("rule") == lines
+    assert [file.line_of("rule", number) for number in range(len(lines))] == lines
+
+
 def test_a_policy_in_a_file(tmp_path: Path) -> None:
     """A path is a file, a text is the rules themselves; what is wrong is named by the file."""
     file = tmp_path / "policy.toml"

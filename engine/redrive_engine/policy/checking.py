@@ -130,7 +130,8 @@ def check_policy(file: Path, known: Known | None = None) -> tuple[int, list[Find
     if isinstance(policy, CedarPolicy):
         return len(policy.rules), list(_of_cedar(policy, known)) if known else []
     source = TomlFile.of(file, name=file.name)
-    return len(policy.rules), list(check_rules(policy, known, lambda number: source.line_of("rule", number)))
+    lines = source.lines_of_tables("rule")
+    return len(policy.rules), list(check_rules(policy, known, lambda number: lines[number]))
 
 
 def check_rules(
