@@ -7,6 +7,7 @@ import re
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+import orders_sms
 import redrive as rd
 from redrive.testing import (
     AmberTrajectoryExtension,
@@ -14,12 +15,14 @@ from redrive.testing import (
     JSONTrajectoryExtension,
     Level,
     Trajectory,
+    TrajectoryExtension,
     approx,
     ignore,
     of_type,
     regex,
 )
 from redrive_events import BadInput, ModelReplied, Text
+from redrive_replays.testing.explaining import explained
 from refund_desk import agent
 from tests.testing.courses import IBAN, LOOK, course, fresh_bank, paying
 
@@ -53,6 +56,14 @@ def live(run_id: str) -> rd.Run:
     """A run with a clock, ids and a worker that are as they come."""
     fresh_bank()
     return agent.run("Refund ord_123", principal="ana", log=rd.MemoryLog(), run_id=run_id)
+
+
+def test_what_was_minted_for_a_run_is_named_in_whatever_was_said() -> None:
+    """A service that gives a key back tells the nonce of the run with it."""
+    runs = [orders_sms.make_agent().run(orders_sms.GOAL, log=rd.MemoryLog()) for _ in range(2)]
+    one, other = (Trajectory(tuple(run.records())).text for run in runs)
+    assert one == other
+    assert '"key":"<nonce>:3"' in one
 
 
 def test_two_ids_that_differ_still_do() -> None:
@@ -122,6 +133,25 @@ MODES = [
 def test_each_mode_compares_what_it_says(mode: str, received: tuple, wanted: tuple, fits: bool) -> None:  # type: ignore[type-arg]
     """``received`` against ``wanted``; each difference is one that only some modes see."""
     assert (course(*received).matching(mode) == course(*wanted)) == fits  # type: ignore[arg-type]
+
+
+def test_a_snapshot_is_compared_by_the_mode_and_kept(snapshot: SnapshotAssertion) -> None:
+    """In each form; what fits leaves it as it is, also where snapshots are renewed."""
+    for form in (TrajectoryExtension, AmberTrajectoryExtension, JSONTrajectoryExtension):
+        kept = snapshot.use_extension(form)
+        assert course() == kept(name="plain")
+        assert course(*TWICE).matching("superset") == kept(name="plain")
+        assert course("Nothing.").matching("subset") == kept(name="plain")
+
+
+def test_what_is_missing_and_what_is_too_much_are_both_told() -> None:
+    """Where a mode looks at both."""
+    other = course(rd.reply("", rd.use("find_order", order_id="ord_124")), "ok")
+    told = explained(course(rd.reply("", LOOK), "ok").matching("any order"), other.text)
+    assert told[1:3] == [
+        'missing: find_order(order_id="ord_124")',
+        'not in the snapshot: find_order(order_id="ord_123")',
+    ]
 
 
 FITS = [
