@@ -77,7 +77,7 @@ def test_what_has_grown_equals_what_is_made_anew(
     assert len(grown["events"]) == sum(head.position for head in log.runs() if "@" not in head.run_id)
 
 
-@SLOW
+@settings(SLOW, max_examples=6)
 @given(histories(), st.integers(0, 3))
 def test_what_is_kept_in_files_equals_what_is_made_anew(mixed: list[list[Record]], tail_max: int) -> None:
     """However it is cut: into segments that are joined or not, and what is newer than these."""

@@ -11,13 +11,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from redrive_events import BadInput, MemoryLog, SqliteLog
-from redrive_projections.history import History, ask, beside, filling, opened, rebuild
+from redrive_projections.history import History, ask, beside, filling, opened, rebuild, write_answer, write_tables
 from redrive_projections.history.rows import Rendering
 from redrive_projections.history.segments import locked, segments
 from tests.history.story import begin_all, put, refund, remark
@@ -161,12 +162,12 @@ def test_an_answer_holds_all_that_was_appended(log: SqliteLog, path: Path) -> No
 
 def test_segments_stay_few(log: SqliteLog, path: Path) -> None:
     """Small ones are joined, so that each holds some times what the next one holds."""
-    for number in range(40):
+    for number in range(16):
         put(log, refund(f"more-{number}"))
         assert ask(log, COUNT, path=path).rows == [(3 + number,)]
     chain = segments(beside(path))
     sizes = [one.watermark - one.begun for one in chain]
-    assert sum(sizes) == 26 + 40 * 25
+    assert sum(sizes) == 26 + 16 * 25
     assert all(size >= 4 * sum(sizes[place + 1 :]) for place, size in enumerate(sizes[:-1]))
     assert {file.name for file in beside(path).iterdir()} == {"lock", *(one.file.name for one in chain)}
 
@@ -498,3 +499,46 @@ def test_a_query_that_is_wrong_costs_no_history(log: SqliteLog, path: Path, monk
     with pytest.raises(BadInput):
         ask(log, "SELECT nothing", path=path)
     assert runs == []
+
+
+def damage_payloads(file: Path) -> None:
+    """Of all that could be damaged, only what they hold: whoever opens the file finds nothing."""
+    good = file.read_bytes()
+    for place in range(12_288, len(good), 262_144):
+        file.write_bytes(good[: place + 100] + b"\xa5" * 64 + good[place + 164 :])
+        with suppress(duckdb.Error), duckdb.connect(file, read_only=True) as db:
+            db.execute("SELECT 1 FROM inside.progress, inside.streams, runs").fetchall()
+            try:
+                db.execute("FROM payloads").fetchall()
+            except duckdb.Error:
+                return
+    raise AssertionError("payloads stand nowhere")
+
+
+@pytest.mark.parametrize("what", ["answer", "tables"])
+def test_damage_that_only_an_export_finds(what: str, log: SqliteLog, path: Path, tmp_path: Path) -> None:
+    """What is kept is made anew then, and all is written as if it had been sound."""
+    damage_payloads(kept(path))
+    if what == "answer":
+        target = tmp_path / "answer.parquet"
+        target.touch()
+        assert write_answer(log, "SELECT count(*), min(payload) FROM payloads", target, path=path) == 1
+    else:
+        target = tmp_path / "tables"
+        target.mkdir()
+        rows = write_tables(log, target, path=path)
+        assert (rows["runs"], rows["payloads"]) == (2, 26)
+
+
+def test_names_that_say_something_to_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quotes, patterns, and what it would take for an address: a history is kept as anywhere."""
+    monkeypatch.setattr(opened, "TAIL_RECORDS_MAX", 3)
+    (tmp_path / "md:it's [a]* {b} 漢").mkdir()
+    monkeypatch.chdir(tmp_path)
+    path = Path("md:it's [a]* {b} 漢") / "log.db"
+    log = SqliteLog(path)
+    for count in (1, 2):
+        put(log, refund(f"run-{count}"))
+        assert ask(log, COUNT, path=path).rows == [(count,)]
+        assert segments(beside(path))[-1].watermark == 25 * count
+    log.close()

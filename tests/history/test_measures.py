@@ -82,7 +82,7 @@ def near(values: Values) -> Any:
     return {name: None if value is None else pytest.approx(value, rel=1e-9) for name, value in values.items()}
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None, max_examples=25)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None, max_examples=12)
 @given(logs())
 def test_sql_comes_to_what_python_does(log: MemoryLog) -> None:
     """Run by run, arm by arm, and over all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -224,3 +225,32 @@ def test_a_question_leaves_nothing_on_the_error_stream(kept: tuple[SqliteLog, Pa
     )
     done = subprocess.run([sys.executable, "-c", code, kept[1]], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "[(1,)]\n")
+
+
+WORKING = """
+import signal
+import subprocess
+import sys
+from redrive_events import MemoryLog
+from redrive_projections.history import Questions
+with Questions(MemoryLog()) as questions:
+    questions.ask("SELECT 1")
+    print("ready", flush=True)
+    try:
+        questions.ask("SELECT count(*) FROM range(100000) a, range(100000) b, range(1000) WHERE a.range + b.range < 0")
+    except KeyboardInterrupt:
+        print(questions.ask("SELECT 7").rows)
+"""
+
+
+def test_a_question_that_takes_long_can_be_broken_off() -> None:
+    """By Ctrl-C, at any time; the next one is answered."""
+    with subprocess.Popen(
+        [sys.executable, "-c", f"import signal\nsignal.signal(2, signal.default_int_handler)\n{WORKING}"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as working:
+        assert working.stdout is not None
+        assert working.stdout.readline() == "ready\n"
+        working.send_signal(signal.SIGINT)
+        assert working.communicate(timeout=60)[0] == "[(7,)]\n"

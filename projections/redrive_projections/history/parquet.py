@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from redrive_events import BadInput, EventLog, canonical
 from redrive_projections.history.opened import History, Reach
-from redrive_projections.history.question import Parameters, interrupted, only_reads, told, too_late
+from redrive_projections.history.question import Parameters, damaged, in_time, only_reads, told, too_late
 from redrive_projections.history.segments import ROWS_VERSION
 from redrive_projections.history.tables import schema
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+Written = TypeVar("Written")
 
 # Under these keys a file's metadata says what wrote it, and which columns of which version there are.
 FORMAT_KEY: Final = "redrive_format"
@@ -53,16 +56,19 @@ def write_answer(
     import duckdb
 
     file = file.resolve()
-    with History(log, path, reach=Reach(files=(file,))) as history:
-        try:
-            statement = only_reads(history.db, query)
-            history.define(query)
-            with interrupted(history.db, timeout_s):
-                return _copied(history.db, statement.query.rstrip("; \n"), file, ONE_FILE, parameters, {})
-        except duckdb.InterruptException as error:
-            raise too_late(timeout_s) from error
-        except duckdb.Error as error:
-            raise BadInput(told(error), place="query") from error
+
+    def write(history: History) -> int:
+        statement = only_reads(history.db, query)
+        history.define(query)
+        answer = statement.query.rstrip("; \n")
+        return in_time(history.db, timeout_s, lambda: _copied(history.db, answer, file, ONE_FILE, parameters, {}))
+
+    try:
+        return _written(log, path, Reach(files=(file,)), write)
+    except duckdb.InterruptException as error:
+        raise too_late(timeout_s) from error
+    except duckdb.Error as error:
+        raise BadInput(told(error), place="query") from error
 
 
 def write_tables(
@@ -80,11 +86,32 @@ def write_tables(
     import duckdb
 
     folder = folder.resolve()
-    with History(log, path, reach=Reach(folders=(folder,))) as history:
-        try:
-            return {table.name: _table(history.db, table.name, folder / table.name, run_ids) for table in schema()}
-        except duckdb.Error as error:
-            raise BadInput(told(error), place=str(folder)) from error
+
+    def write(history: History) -> dict[str, int]:
+        for begun in folder.iterdir():  # before damage was found
+            shutil.rmtree(begun)
+        return {table.name: _table(history.db, table.name, folder / table.name, run_ids) for table in schema()}
+
+    try:
+        return _written(log, path, Reach(folders=(folder,)), write)
+    except duckdb.Error as error:
+        raise BadInput(told(error), place=str(folder)) from error
+
+
+def _written(
+    log: EventLog, path: str | os.PathLike[str] | None, reach: Reach, write: Callable[[History], Written]
+) -> Written:
+    """What ``write`` makes of the history; if that finds damage in what is kept, it is made anew, and written again."""
+    import duckdb
+
+    try:
+        with History(log, path, reach=reach) as history:
+            return write(history)
+    except duckdb.Error as error:
+        if not damaged(error):
+            raise
+    with History(log, path, anew=True, reach=reach) as history:
+        return write(history)
 
 
 def _table(db: DuckDBPyConnection, name: str, place: Path, run_ids: Sequence[str] | None) -> int:

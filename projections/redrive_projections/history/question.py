@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from redrive_events import BadInput, EventLog, LogUnusable
 from redrive_projections.history.opened import History, Reach, first_line, rebuilt
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # DuckDB gives a cell as None, bool, int, float, str, bytes, datetime, Decimal, UUID, or lists and dicts of these.
 Cell: TypeAlias = Any
 Parameters: TypeAlias = Sequence[object] | Mapping[str, object]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ class Questions:
         for anew in (False, True):
             history = self._opened(anew=anew)
             try:
-                with interrupted(history.db, timeout_s):
-                    return _answered(history, query, parameters, unsafe=self._reach.everything, trusted=anew)
+                answered = partial(_answered, history, query, parameters, unsafe=self._reach.everything, trusted=anew)
+                return in_time(history.db, timeout_s, answered)
             except Unfit:
                 continue
             except duckdb.InterruptException as error:
@@ -144,7 +145,7 @@ def _answered(history: History, query: str, parameters: Parameters, *, unsafe: b
     except duckdb.InterruptException:
         raise
     except duckdb.Error as error:
-        if not trusted and _damaged(error):
+        if not trusted and damaged(error):
             raise Unfit(str(error)) from error
         raise BadInput(told(error), place="query") from error
 
@@ -172,20 +173,23 @@ def too_late(timeout_s: float | None) -> BadInput:
     return BadInput("it was interrupted" if timeout_s is None else f"not done within {timeout_s:g} s", place="query")
 
 
-@contextmanager
-def interrupted(db: DuckDBPyConnection, timeout_s: float | None) -> Iterator[None]:
-    """Whatever the database does is interrupted when the time is over."""
-    if timeout_s is None:
-        yield
-        return
-    timer = threading.Timer(timeout_s, db.interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
+def in_time(db: DuckDBPyConnection, timeout_s: float | None, work: Callable[[], Found]) -> Found:
+    """What ``work`` finds; the database is interrupted when the time is over, or somebody presses Ctrl-C.
+
+    It works in a thread of its own, since nobody hears a signal while DuckDB has the word.
+
+    Raises:
+        duckdb.InterruptException: the time was over.
+    """
+    with ThreadPoolExecutor(1) as aside:
+        working = aside.submit(work)
+        try:
+            wait([working], timeout_s)
+        finally:
+            while not working.done():  # what has not begun yet cannot be interrupted
+                db.interrupt()
+                wait([working], 0.01)
+        return working.result()
 
 
 def only_reads(db: DuckDBPyConnection, query: str) -> Statement:
@@ -206,7 +210,7 @@ def only_reads(db: DuckDBPyConnection, query: str) -> Statement:
     return statements[0]
 
 
-def _damaged(error: Exception) -> bool:
+def damaged(error: Exception) -> bool:
     """Whether this is the file's fault rather than the query's; a wrong checksum comes as a bare `duckdb.Error`."""
     import duckdb
 

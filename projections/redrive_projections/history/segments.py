@@ -236,7 +236,8 @@ def _connected(file: Path | str) -> DuckDBPyConnection:
     import duckdb
 
     return duckdb.connect(
-        file,
+        # With something before a colon, a name alone would be an address.
+        file if file == ":memory:" else Path(file).absolute(),
         config={
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
@@ -247,4 +248,4 @@ def _connected(file: Path | str) -> DuckDBPyConnection:
 
 
 def _quoted(file: Path) -> str:
-    return str(file).replace("'", "''")
+    return str(file.absolute()).replace("'", "''")
