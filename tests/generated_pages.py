@@ -19,7 +19,8 @@ asked, and never needed: delete the folder, and the next question builds it anew
 
 A column that is not known, or does not apply, is NULL. Times are UTC. Columns of type `JSON` are read with `->` and
 `->>`. Tables are joined by `run`, a number, and `position`; `steps` has decision, verdict and observation of a call in
-one row, and what is long stands apart, in `payloads`.
+one row, and what is long stands apart, in `payloads`. Over the tables stand [measures, views and macros](measures.md);
+the [cookbook](cookbook.md) shows both at work.
 
 ## How they are kept
 
@@ -39,7 +40,7 @@ stands behind the last segment is rendered into the memory of whoever asks, and 
   gets its name when it is complete. The next one goes on with what is there.
 - **Nothing kept is believed unseen.** A segment of another version, of another log, of the same log put together in
   another order, or one that is damaged, is thrown away and made anew without a word. Where nothing can be written
-  (another's folder, a full disk), all is built in memory.
+  (another's folder, a full disk, a folder with a question mark in its name), all is built in memory.
 - **The same rows, however they came.** Built at once or in any number of pieces, the tables are equal, row by row;
   tests cut histories at random to hold that.
 

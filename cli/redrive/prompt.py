@@ -123,7 +123,10 @@ def _schema(names: list[str]) -> None:
     for view in views():
         if view.name in names:
             print(f"CREATE VIEW {view.name} AS\n{view.query};")
-    known = {table.name for table in schema()} | {view.name for view in views()}
+    for macro in MACROS:
+        if macro.name in names:
+            print(f"{macro.sql};")
+    known = {told.name for kind in (schema(), views(), MACROS) for told in kind}
     for name in sorted({*names} - known):
         warn(f"{name}: no such table; .tables lists them")
 

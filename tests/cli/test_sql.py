@@ -250,7 +250,7 @@ def test_the_first_mistake_from_a_pipe_is_the_end(
 
 def test_commands_with_a_dot(redrive: Redrive, incident: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What there is, what is in it, help, and the end."""
-    text = ".help\n.tables\n.schema lineage trials nope\n.nope\n.quit\nselect 1;"
+    text = ".help\n.tables\n.schema lineage trials pass_hat nope\n.nope\n.quit\nselect 1;"
     code, out, err = piped(redrive, monkeypatch, text)
     assert code == 0
     assert "A statement ends with a semicolon" in out
@@ -258,6 +258,7 @@ def test_commands_with_a_dot(redrive: Redrive, incident: str, monkeypatch: pytes
     assert "macro  pass_hat_k(k)" in out
     assert "CREATE TABLE lineage (\n    run_id VARCHAR" in out
     assert "CREATE VIEW trials AS" in out
+    assert "CREATE MACRO pass_hat(trials, successes, k) AS" in out
     assert "CREATE TABLE runs" not in out
     assert "CREATE TABLE runs (" in piped(redrive, monkeypatch, ".schema").out
     assert err.splitlines() == [

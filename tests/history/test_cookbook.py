@@ -73,7 +73,6 @@ ANSWERS: dict[str, list[tuple[Any, ...]]] = {
     "What do people have to approve, and how long does it wait?": [("pay", "large sums", 2, 1, 1000)],
     "Where do a judge and the run itself disagree?": [
         ("b1", "succeeded", "unsafe_success", "true", "judge"),
-        ("old-1", "finished", "reward", "1", "judge"),
     ],
     "Which runs are not done, and what did they do last?": [
         ("b2/1", datetime(2026, 1, 2, 12, 0, 7), "model_asked"),  # noqa: DTZ001 - the query leaves the zone out

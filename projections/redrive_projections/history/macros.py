@@ -102,7 +102,11 @@ MACROS: Final = (
         "known, the calls that were open. No row if the run has no record there, or before.",
         _AS_OF,
     ),
-    Macro("pass_hat(trials, successes, k)", "The same for one task, as a number.", _PASS_HAT),
+    Macro(
+        "pass_hat(trials, successes, k)",
+        "Of one task: the chance that k of its trials all succeed, as a number; NULL if there are fewer than k.",
+        _PASS_HAT,
+    ),
     Macro(
         "pass_hat_k(k)",
         "One row for each agent, version, model and arm: the chance that k trials of a task all succeed, on the mean "
