@@ -108,7 +108,7 @@ class Door:
     def values(self, plain: str) -> list[Found]:
         """What is to be masked in plain text, in order; of what is masked already nothing."""
         assert self._mask is not None
-        known = [Found(*found.span(), SECRET) for found in self._knows.finditer(plain)] if self._knows else []
+        known = self._known_in(plain)
         return list(_beside(self._mask.placed(plain), apart([*self._mask.found(plain), *known]), plain))
 
     def whole(self, value: Json) -> str:
@@ -201,7 +201,16 @@ class Door:
     def _remember(self, value: str, token: str) -> None:
         if len(value) >= KNOWN_CHARS_MIN and value not in self._known:
             self._known[value] = token
-            self._knows = re.compile("|".join(map(re.escape, sorted(self._known, key=len, reverse=True))))
+            self._knows = None  # made when it is looked for, since a text may tell of thousands
+
+    def _known_in(self, plain: str) -> Iterator[Found]:
+        """Where credentials stand that were seen before."""
+        with self._lock:
+            if self._known and self._knows is None:
+                self._knows = re.compile("|".join(map(re.escape, sorted(self._known, key=len, reverse=True))))
+            knows = self._knows
+        for found in knows.finditer(plain) if knows else ():
+            yield Found(*found.span(), SECRET)
 
     def _unsealed(self, text: str) -> str:
         parts, done = [], 0
