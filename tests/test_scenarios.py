@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import redrive as rd
-from promises import broken
+from redrive.testing import broken
 from tests.scenarios import Scenario, examples
 
 
