@@ -56,7 +56,11 @@ class Notebook:
         return found
 
     def connection(self) -> DuckDBPyConnection:
-        """A connection of its own to all that the log holds now, for libraries that want one."""
+        """A connection of its own to all that the log holds now, for libraries that want one.
+
+        It reaches no file and no network either. What it writes, it writes in the memory of this history alone, where
+        later questions see it: neither the log nor what is kept beside it can be changed.
+        """
         self._history.refresh()
         return self._history.db.cursor()
 
