@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -15,10 +15,16 @@ import redrive as rd
 import refund_desk
 import weather.variants
 from order_status.staging import Variant
-from redrive.testing import EVERY, Promise, at_most, called_before, never_called, replay_is_same, status_is
-
-if TYPE_CHECKING:
-    from redrive_replays.testing.fixture import Trajectories
+from redrive.testing import (
+    EVERY,
+    Promise,
+    Trajectories,
+    at_most,
+    called_before,
+    never_called,
+    replay_is_same,
+    status_is,
+)
 
 LOOKING, NOTES = login_redirect.variants, notes_analyst.variants
 SMS, WEATHER = orders_sms.variants, weather.variants

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redrive_replays.testing.answering import ANSWERS, broken
+    from redrive_replays.testing.fixture import Trajectories
     from redrive_replays.testing.freezing import Frozen, frozen, mask_for
     from redrive_replays.testing.incidents import incidents
     from redrive_replays.testing.matching import Fit, Matcher, Mode, approx, ignore, of_type, regex
@@ -49,6 +50,7 @@ _DOORS = {
         *("every_claim_has_its_observation", "it_ended_for_a_known_reason", "nothing_begins_after_the_end"),
         *("nothing_forbidden_was_called", "nothing_observed_grants_anything", "what_was_called_is_what_was_allowed"),
     ),
+    "fixture": ("Trajectories",),
     "freezing": ("Frozen", "frozen", "mask_for"),
     "incidents": ("incidents",),
     "recordings": ("file_name", "plain_name"),
@@ -71,6 +73,7 @@ __all__ = [
     "Matcher",
     "Mode",
     "Promise",
+    "Trajectories",
     "Trajectory",
     "TrajectoryExtension",
     "a_fault_leads_to_no_blind_retry",

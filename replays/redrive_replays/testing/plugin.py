@@ -116,8 +116,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         use.collected.setdefault(str(item.path), []).append(item.nodeid)
     named = [one.partition("::")[0] for one in session.config.args if "::" in one]
     use.partly.update(str(session.config.invocation_params.dir / one) for one in named)
-    if session.testsfailed:  # a file that could not be collected may use any of them
-        use.lost = True
 
 
 @pytest.hookimpl(wrapper=True)
