@@ -91,8 +91,33 @@ def test_a_broken_recording_is_told_in_one_line(recorded: Path, run_pytest: Pyte
     path.write_bytes(path.read_bytes().replace(b"helmet", b"basket"))
     result = run_pytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*not those that were written*to record it anew: *"])
+    told = f"{RECORDING}: run test_refund: position *: the bytes are not those that were written"
+    result.stdout.fnmatch_lines([f"{told}; to record it anew: *"])
     assert "Traceback" not in result.stdout.str()
+    (recorded / "test_desk.py").write_text(
+        f"def test_it(trajectories):\n    trajectories.load({str(RECORDING)!r})\n", encoding="utf-8"
+    )
+    run_pytest().stdout.fnmatch_lines([told])  # which no run of this test makes anew
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("principel", "principel=: there is no such setting of a run"),
+        ("run_id", "run_id=: a run that is recorded has it of its test"),
+        ("log", "log=: a run that is recorded has it of its test"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["none", "all"])
+def test_a_setting_that_a_run_cannot_have_is_told_in_one_line(
+    setting: str, words: str, mode: str, recorded: Path, run_pytest: Pytest
+) -> None:
+    """Live or not."""
+    test = TEST.replace('principal="ana"', f'principal="ana", {setting}="x"')
+    (recorded / "test_desk.py").write_text(test, encoding="utf-8")
+    result = run_pytest(f"--redrive-record={mode}")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([words])
 
 
 def test_where_nothing_can_be_written_it_says_so(project: Path, run_pytest: Pytest) -> None:
@@ -225,7 +250,7 @@ def test_no_recording(trajectories):
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "no program for agent 'refund-desk'; give --agent",
+            "no program for agent 'refund-desk'; give agent=",
             "no recording 'nothing': not in __recordings__/test_more, __recordings__, .",
         ]
     )

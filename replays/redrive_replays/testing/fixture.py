@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ Record: TypeAlias = Literal["none", "once", "new_episodes", "all"]
 OPTION: Final = "--redrive-record"
 # What a recording is asked by: another one is another run.
 ASKED: Final = ("goal", "principal", "tenant")
+# What a run that is recorded has of its test.
+GIVEN: Final = ("log", "run_id")
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,10 @@ class Trajectories:
     def run(self, agent: Agent | str, goal: str, **settings: Any) -> Trajectory:
         """The run of an agent, offline from the recording of this test; ``settings`` are those of `Agent.run`.
 
-        The second run of a test has a recording of its own, and so on.
+        It has its log and its id of the test. The second run of a test has a recording of its own, and so on.
         """
         try:
+            _known(settings)
             return self._run(self._agent(agent), goal, settings)
         except RedriveError as error:
             return _fail(str(error))
@@ -92,7 +96,7 @@ class Trajectories:
             self._missing(path)
         elif self._mode == "new_episodes":
             self._go_on(path, found, goal, settings)
-        runs = self._read(path)
+        runs = self._read(path, anew=True)
         run_id = next(iter(runs))
         self._check(path, runs[run_id], goal, settings, found)
         return self._driven(runs, run_id, found, None)
@@ -107,7 +111,7 @@ class Trajectories:
             found = self._agent(agent) if agent is not None else None
             return driven(runs, run_id, agent=found, policy=policy)
         except (BadInput, CannotReplay) as error:
-            return _fail(str(error))
+            return _fail(str(error).replace("give --agent", "give agent="))  # as it is called in a test
 
     def _recorded(self, recording: Path | str | Run) -> tuple[dict[str, Recording], str]:
         if isinstance(recording, Run):
@@ -131,11 +135,14 @@ class Trajectories:
         beside = self._place.file.parent / name
         return beside if beside.exists() else self._place.root / name
 
-    def _read(self, path: Path) -> dict[str, Recording]:
+    def _read(self, path: Path, *, anew: bool = False) -> dict[str, Recording]:
+        """The runs of a file; ``anew`` if it is this test that records it."""
         try:
             return read(path)
         except RedriveError as error:
-            return _fail(f"{error}; to record it anew: {self._command('all')}")
+            shown, words = _shown(path, self._place.root), str(error)
+            told = words.replace(str(path), shown) if str(path) in words else f"{shown}: {words}"
+            return _fail(f"{told}; to record it anew: {self._command('all')}" if anew else told)
 
     def _command(self, mode: Record) -> str:
         return f'pytest "{self._place.nodeid}" {OPTION}={mode}'
@@ -165,7 +172,7 @@ class Trajectories:
 
     def _go_on(self, path: Path, agent: Agent, goal: str, settings: dict[str, Any]) -> None:
         """Keep a recording as far as it still follows, and let the agent go on live from there."""
-        runs = self._read(path)
+        runs = self._read(path, anew=True)
         run_id = next(iter(runs))
         trajectory = self._driven(runs, run_id, agent, None)
         report = trajectory.report
@@ -201,6 +208,15 @@ class Trajectories:
                 _fail(f"{path.name} was recorded for another {word}; to record it anew: {self._command('all')}")
         if started.agent != agent.name:
             _fail(f"{path.name} was recorded with agent {started.agent!r}; to record it anew: {self._command('all')}")
+
+
+def _known(settings: dict[str, Any]) -> None:
+    """Refuse what a run cannot take, also where it is not run."""
+    for name in settings:
+        if name in GIVEN:
+            raise BadInput("a run that is recorded has it of its test", place=f"{name}=")
+        if name not in inspect.signature(Agent.arun).parameters:
+            raise BadInput("there is no such setting of a run", place=f"{name}=")
 
 
 def _live(run: Callable[[], object]) -> None:
