@@ -77,6 +77,44 @@ def test_each_kind_of_change_has_its_cause(
     result.stdout.fnmatch_lines([f"*first difference at {words}*"])
 
 
+def test_what_no_line_tells_is_named_as_other_events_are(recorded: Path, run_pytest: Pytest) -> None:
+    """A verifier that no longer agrees; and what it follows from is what came from outside."""
+    changed(recorded, "little_desk/desk.py", 'if seen.id == call.arguments["order_id"]', "if seen.id == call")
+    result = run_pytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "first difference at verified#1, cause: verifier (changed parts: verifier right_order)",
+            "  recorded  verified#1",
+            "  replayed  refused#1  *",
+            "follows from  result#1  *",
+            "and that from  reply#1  *",
+        ]
+    )
+    assert "lease#" not in result.stdout.str()
+
+
+def test_two_trajectories_are_told_apart(recorded: Path, run_pytest: Pytest) -> None:
+    """Where there is no snapshot, none is spoken of."""
+    compared = """
+def test_two(trajectories):
+    one = trajectories.replay("test_refund", agent=agent)
+    other = trajectories.replay("test_refund", agent=agent, policy="little_desk/stricter.toml")
+    assert one == other
+
+def test_loosely(trajectories):
+    one = trajectories.replay("test_refund", agent=agent)
+    other = trajectories.replay("test_refund", agent=agent, policy="little_desk/stricter.toml")
+    assert one.matching("any order") == other
+"""
+    (recorded / "test_desk.py").write_text(f"from little_desk import agent\n{compared}", encoding="utf-8")
+    result = run_pytest()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["E *  other  verdict#2  *", "E *  received  verdict#2  *"])
+    result.stdout.fnmatch_lines(["*does not have the calls of the other", "*not in the other: refund(*"])
+    assert "snapshot  " not in result.stdout.str()
+
+
 def test_what_was_accepted_is_not_told_again(recorded: Path, run_pytest: Pytest) -> None:
     """Once the snapshot has the denial, another difference is told by its own line, and the denial beside it."""
     changed(recorded, "little_desk/policy.toml", "at_most = 5_000", "at_most = 4_000")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from redrive_events import INPUTS, Record, canonical
+from redrive_events import INPUTS, LeaseGranted, Record, canonical
 from redrive_replays.causes import INPUTS as CAUSED_BY
 from redrive_replays.causes import chain_of
 from redrive_replays.difference import ABSENT, Difference, is_digest
@@ -21,18 +21,23 @@ from redrive_replays.testing.trajectory import Told, Trajectory
 VALUE_CHARS_MAX: Final = 100
 DIFFERENCES_MAX: Final = 6
 BEHIND_MAX: Final = 3
+# What came from outside and may be why; that somebody drove the run is always so.
+BEHIND: Final = frozenset(INPUTS) - {LeaseGranted}
 FINDINGS_MAX: Final = 8
 
 
-def explained(trajectory: Trajectory, snapshot: str) -> list[str]:
-    """The failure in a few lines, the most telling first; ``snapshot`` is what was kept, in whichever form."""
+def explained(trajectory: Trajectory, snapshot: str, *, held: str = "snapshot") -> list[str]:
+    """The failure in a few lines, the most telling first.
+
+    ``snapshot`` is what was kept, in whichever form, or another trajectory; ``held`` says which.
+    """
     if trajectory.match.mode != "strict":
-        return list(_unfit(trajectory, snapshot))
+        return list(_unfit(trajectory, snapshot, held))
     received, kept = list(trajectory.told()), lines_of_snapshot(snapshot)
     first = _first_difference([one.text for one in received], kept)
     told = received[first] if first < len(received) else Told(trajectory, None, "nothing")
     was = kept[first] if first < len(kept) else "nothing"
-    return list(_of_replay(told) if _parts_there(told) else _of_line(told, was))
+    return list(_of_replay(told) if _parts_there(told) else _of_line(told, was, held))
 
 
 def _first_difference(left: Sequence[str], right: Sequence[str]) -> int:
@@ -51,18 +56,18 @@ def _parts_there(told: Told) -> bool:
     return first == len(replayed) if told.line is None else replayed[first : first + 1] == [told.line.text]
 
 
-def _unfit(trajectory: Trajectory, snapshot: str) -> Iterator[str]:
+def _unfit(trajectory: Trajectory, snapshot: str, held: str) -> Iterator[str]:
     """What a mode misses, and what it did not look at."""
     mode, received = trajectory.match.mode, calls_of_snapshot(trajectory.text)
-    yield f"{trajectory!r} does not have the calls of the snapshot"
+    yield f"{trajectory!r} does not have the calls of the {held}"
     wanted = calls_of_snapshot(snapshot)
     findings = unfit(mode, received, wanted) or [
         f"{place}. call is {one or 'none'}, wanted is {other or 'none'}"
         for place, (one, other) in enumerate(zip_longest(received, wanted), start=1)
         if one != other
     ]
-    yield from findings[:FINDINGS_MAX]
-    yield f"compared ({mode}): {COMPARES[mode]}"
+    yield from (one.replace("not in the snapshot", f"not in the {held}") for one in findings[:FINDINGS_MAX])
+    yield f"compared ({mode}): {COMPARES[mode].replace('snapshot', held)}"
     yield f"ignored: {trajectory.match.ignored()}"
 
 
@@ -95,7 +100,7 @@ def _sides(trajectory: Trajectory, found: Divergence) -> Iterator[str]:
     ):
         lines = {one.position: one for one in lines_of(records, "steps", trajectory.match)}
         line = lines.get(found.position) if event is not None else None
-        told = line.text if line else "nothing" if event is None else f"({type(event).__name__})"
+        told = line.text if line else "nothing" if event is None else References(records).at(found.position)
         yield f"  {side}  {told}"
 
 
@@ -112,20 +117,20 @@ def _value(value: object) -> str:
 
 def _behind(records: Sequence[Record], position: int, names: References) -> Iterator[str]:
     """What it follows from, back to what began it."""
-    chain = [one for one in chain_of(records, position) if type(records[one - 1].event) in INPUTS]
+    chain = [one for one in chain_of(records, position) if type(records[one - 1].event) in BEHIND]
     lines = {one.position: one for one in lines_of(records, "steps")}
     for word, place in zip(("follows from", *["and that from"] * BEHIND_MAX), chain[:BEHIND_MAX], strict=False):
         yield f"{word}  {lines[place].text if place in lines else names.at(place)}"
 
 
-def _of_line(told: Told, kept: str) -> Iterator[str]:
+def _of_line(told: Told, kept: str, held: str) -> Iterator[str]:
     """The first line that is another one, where no replay tells why."""
     run, line, records = told.trajectory, told.line, told.trajectory.records
     cause = CAUSED_BY.get(type(records[line.position - 1].event)) if line else None
     yield f"first difference at {line.reference if line else 'the end'}, cause: " + (
         f"{cause}, it is another recording" if cause else "the program, or another recording"
     )
-    yield f"  snapshot  {kept.strip()}"
+    yield f"  {held}  {kept.strip()}"
     yield f"  received  {told.text.strip()}"
     if line:
         yield from _behind(records, records[line.position - 1].cause, References(records))

@@ -176,7 +176,7 @@ def _explained(left: object, right: object) -> list[str]:
     from redrive_replays.testing.explaining import explained
 
     if isinstance(other, Trajectory):
-        return explained(trajectory, other.at(trajectory.level).text)
+        return explained(trajectory, other.at(trajectory.level).text, held="other")
     from syrupy.assertion import SnapshotAssertion
 
     if not isinstance(other, SnapshotAssertion) or not other.executions:
