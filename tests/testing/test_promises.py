@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import redrive as rd
@@ -86,6 +88,13 @@ def test_all_that_is_broken_is_told_at_once() -> None:
     with pytest.raises(AssertionError) as broken:
         course().check(called("a"), called("refund"), called("b"))
     assert [line[:11] for line in str(broken.value).splitlines()[1:]] == ["a is called", "b is called"]
+
+
+@pytest.mark.parametrize("given", [[called("refund")], called, "refund is called"])
+def test_what_is_no_promise_is_refused(given: Any) -> None:
+    """A list of them, too."""
+    with pytest.raises(BadInput, match=r"is no promise, as called\(…\) or \*EVERY are"):
+        course().check(given)
 
 
 def test_costs_are_those_of_the_replies() -> None:

@@ -108,6 +108,8 @@ def test_a_level_or_mode_that_there_is_not_is_refused() -> None:
         course().matching("loose")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="left out whole, by ignore"):
         course().matching(fits={"refund": int})
+    with pytest.raises(BadInput, match=r"4900 is no matcher: .* a type or a function"):
+        course().matching(fits={"refund.cents": 4900})  # type: ignore[dict-item]
     with pytest.raises(BadInput, match="no regular expression"):
         regex("(")
 

@@ -81,9 +81,15 @@ Fit: TypeAlias = Matcher | type | Callable[[Json], bool]
 
 
 def matcher_of(fit: Fit) -> Matcher:
-    """A matcher itself; a type, or a function that says whether a value fits, as one."""
+    """A matcher itself; a type, or a function that says whether a value fits, as one.
+
+    Raises:
+        BadInput: it is none of them.
+    """
     if isinstance(fit, Matcher):
         return fit
+    if not callable(fit):
+        raise BadInput(f"{fit!r} is no matcher: ignore(), regex(…), approx(…), a type or a function", place="matching")
     return of_type(fit) if isinstance(fit, type) else Matcher(f"<{getattr(fit, '__name__', 'fitting')}>", fit)
 
 

@@ -157,7 +157,11 @@ class Trajectory:
 
         Raises:
             AssertionError: one is broken; each is told, with the places.
+            BadInput: something is no promise.
         """
+        for given in promises:
+            if not hasattr(given, "broken_by"):
+                raise BadInput(f"{given!r} is no promise, as called(…) or *EVERY are", place="check")
         broken = [f"{one.told}: {finding}" for one in promises for finding in one.broken_by(self)]
         if broken:
             raise AssertionError("\n".join([f"run {self.run_id} breaks what it was held to", *broken]))
