@@ -112,6 +112,20 @@ def test_a_preview_writes_nothing(imported: Path, capsys: pytest.CaptureFixture[
     assert "Mira" not in out
     assert "would write  tests/incidents/late-refund.jsonl" in out
     assert sorted(imported.rglob("*")) == before
+    assert "stands nowhere" not in out
+
+
+@pytest.mark.usefixtures("imported")
+def test_a_name_that_stands_nowhere_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """It may be spelt otherwise, and would be in the recording then."""
+    arguments = ["freeze", "openai-chat", "--mask", "mira  sand", "--mask", "Myra Sand"]
+    capsys.readouterr()
+    assert main(arguments) == 0
+    told = capsys.readouterr().out
+    assert "--mask 'Myra Sand' stands nowhere in it by itself; perhaps it is spelt otherwise" in told
+    assert told.count("stands nowhere") == 1
+    assert main([*arguments, "--json"]) == 0
+    assert '"not_found":["Myra Sand"]' in capsys.readouterr().out.replace('": [', '":[')
 
 
 def test_a_frozen_incident_is_a_test_that_passes_at_once(imported: Path, run_pytest: Pytest) -> None:

@@ -16,7 +16,7 @@ from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
 from redrive.terminal import Cell, columns, counted, say, say_json
 from redrive_events import NOTES, BadInput, check_run_id, write_portable
 from redrive_replays import Recording, program_for
-from redrive_replays.testing import Frozen, file_name, frozen, mask_for, plain_name
+from redrive_replays.testing import Frozen, file_name, frozen, mask_for, plain_name, unmasked
 
 SHOWN_CHARS = 3
 
@@ -65,13 +65,14 @@ def freeze(
     for file in files:
         if file.exists():
             raise BadInput("it is there already; --name gives this one another", place=str(file))
+    missing = unmasked(mask or [], made.hidden)
     written = yes and not made.parts
     if written:
         _write(files, made, agent)
     if as_json:
-        say_json(_data(made, files, written=written))
+        say_json({**_data(made, files, written=written), "not_found": missing})
     else:
-        _tell(made, files, written=written)
+        _tell(made, files, missing, written=written)
     return 1 if made.parts else 0
 
 
@@ -111,7 +112,7 @@ def _write(files: tuple[Path, Path, Path], made: Frozen, agent: str | None) -> N
         raise BadInput((error.strerror or "cannot be written").lower(), place=str(error.filename)) from error
 
 
-def _tell(made: Frozen, files: tuple[Path, Path, Path], *, written: bool) -> None:
+def _tell(made: Frozen, files: tuple[Path, Path, Path], missing: list[str], *, written: bool) -> None:
     events = counted(len(made.trajectory.records), "event")
     course = f"with its inputs masked it takes another course at {made.parts}" if made.parts else "the same course"
     say(f"{made.trajectory.run_id}  {events}, driven anew: {course}", "")
@@ -120,6 +121,8 @@ def _tell(made: Frozen, files: tuple[Path, Path, Path], *, written: bool) -> Non
         for one in made.hidden
     ]
     say(*(columns([("masked", "", ""), *rows]) if rows else ["nothing to mask was found"]), "")
+    if missing:
+        say(*(f"--mask {name!r} stands nowhere in it by itself; perhaps it is spelt otherwise" for name in missing), "")
     say(*columns([("wrote" if written else "would write", str(file)) for file in files]))
     if not written:
         why = "nothing is written: what is masked decides how it goes" if made.parts else "--yes writes it"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redrive_replays.testing.answering import ANSWERS, broken
     from redrive_replays.testing.fixture import Trajectories
-    from redrive_replays.testing.freezing import Frozen, frozen, mask_for
+    from redrive_replays.testing.freezing import Frozen, frozen, mask_for, unmasked
     from redrive_replays.testing.incidents import incidents
     from redrive_replays.testing.matching import Fit, Matcher, Mode, approx, ignore, of_type, regex
     from redrive_replays.testing.promises import (
@@ -51,7 +51,7 @@ _DOORS = {
         *("nothing_forbidden_was_called", "nothing_observed_grants_anything", "what_was_called_is_what_was_allowed"),
     ),
     "fixture": ("Trajectories",),
-    "freezing": ("Frozen", "frozen", "mask_for"),
+    "freezing": ("Frozen", "frozen", "mask_for", "unmasked"),
     "incidents": ("incidents",),
     "recordings": ("file_name", "plain_name"),
     "matching": ("Fit", "Matcher", "Mode", "approx", "ignore", "of_type", "regex"),
@@ -103,6 +103,7 @@ __all__ = [
     "replay_is_same",
     "status_is",
     "steps_at_most",
+    "unmasked",
     "what_was_called_is_what_was_allowed",
 ]
 

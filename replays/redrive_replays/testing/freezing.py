@@ -81,6 +81,12 @@ def mask_for(names: Collection[str]) -> Mask:
     return Mask(KEY, key_id="tests", classes=list(CLASSES), patterns=patterns)
 
 
+def unmasked(names: Collection[str], hidden: Sequence[Hidden]) -> list[str]:
+    """Those names for which nothing was masked: perhaps they are spelt otherwise in the run."""
+    found = [one.value for one in hidden if one.name == NAMES]
+    return [name for name in names if not any(re.fullmatch(_pattern(name), value) for value in found)]
+
+
 def _pattern(name: str) -> str:
     """A name by itself, in whatever case; scripts without spaces know no words."""
     words = r"\s+".join(re.escape(word) for word in name.split())
