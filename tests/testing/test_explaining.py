@@ -29,6 +29,7 @@ def test_another_policy_is_told_by_the_first_verdict_that_differs(recorded: Path
     result.stdout.fnmatch_lines(
         [
             "E * first difference at verdict#2, cause: policy (changed parts: policy)",
+            "E * changed  policy/rule/2/when/arguments/cents/at_most  5000 → 4000",
             "E * recorded  verdict#2  allow by “small sums”",
             "E * replayed  verdict#2  deny refund(*) by “no rule” (no rule matches)",
             'E * /verdict  "allow" → "deny"',
@@ -75,6 +76,22 @@ def test_each_kind_of_change_has_its_cause(
     result = run_pytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"*first difference at {words}*"])
+
+
+def test_a_prompt_that_has_changed_is_shown(recorded: Path, run_pytest: Pytest) -> None:
+    """Of the request there is but a digest."""
+    changed(recorded, "test_desk.py", " == snapshot", '.at("full") == snapshot')
+    changed(recorded, "little_desk/desk.py", "    verifiers=", '    prompt="Be kind. 你好",\n    verifiers=')
+    run_pytest("--redrive-record=all", "--snapshot-update").assert_outcomes(passed=1)
+    changed(recorded, "little_desk/desk.py", "Be kind.", "Be stern.")
+    result = run_pytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "first difference at ask#1, cause: prompt (changed parts: prompt)",
+            'changed  prompt/0/content  "Be kind. 你好" → "Be stern. 你好"',
+        ]
+    )
 
 
 def test_what_no_line_tells_is_named_as_other_events_are(recorded: Path, run_pytest: Pytest) -> None:

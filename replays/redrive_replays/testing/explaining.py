@@ -9,7 +9,7 @@ from typing import Final
 from redrive_events import INPUTS, LeaseGranted, Record, canonical
 from redrive_replays.causes import INPUTS as CAUSED_BY
 from redrive_replays.causes import chain_of
-from redrive_replays.difference import ABSENT, Difference, is_digest
+from redrive_replays.difference import ABSENT, Difference, differences, is_digest
 from redrive_replays.report import Divergence
 from redrive_replays.testing.matching import COMPARES, unfit
 from redrive_replays.testing.references import References
@@ -20,6 +20,7 @@ from redrive_replays.testing.trajectory import Told, Trajectory
 
 VALUE_CHARS_MAX: Final = 100
 DIFFERENCES_MAX: Final = 6
+CHANGES_MAX: Final = 3
 BEHIND_MAX: Final = 3
 # What came from outside and may be why; that somebody drove the run is always so.
 BEHIND: Final = frozenset(INPUTS) - {LeaseGranted}
@@ -82,6 +83,7 @@ def _of_replay(told: Told) -> Iterator[str]:
     names = References(run.recorded)
     parts = f" (changed parts: {', '.join(report.changed_parts)})" if report.changed_parts else ""
     yield f"first difference at {names.at(found.position)}, cause: {found.cause}{parts}"
+    yield from _changes(run)
     yield from _sides(run, found)
     yield from _values([one for one in found.differences if not is_digest(one.pointer)] or found.differences)
     yield from _behind(run.recorded, found.input, names)
@@ -90,6 +92,26 @@ def _of_replay(told: Told) -> Iterator[str]:
         yield f"before that, and not told at level {run.level}: {place}, cause: {earliest.cause}"
     if len(report.divergences) > 1:
         yield "what comes later rests on recorded answers to what was asked otherwise"
+
+
+def _changes(run: Trajectory) -> Iterator[str]:
+    """What is another in the contract, and in the parts of the program that are data: rules, prompts, tools."""
+    if not run.recorded or not run.records:
+        return
+    found = [(_of_program(one.pointer), one) for one in differences(run.recorded[0].event, run.records[0].event)]
+    changes = [f"{place}  {_value(one.recorded)} → {_value(one.replayed)}" for place, one in found if place]
+    yield from (f"changed  {one}" for one in changes[:CHANGES_MAX])
+    if len(changes) > CHANGES_MAX:
+        yield f"changed  … and {len(changes) - CHANGES_MAX} more"
+
+
+def _of_program(pointer: str) -> str:
+    """Where in the program it stands; empty if it is no content of it."""
+    steps = pointer.split("/")[1:]
+    if steps[0] == "contract":
+        return "/".join(steps)
+    is_data = steps[0] == "parts" and steps[2:3] == ["data"] and steps[-1] != "wording"
+    return "/".join([steps[1], *steps[3:]]) if is_data else ""
 
 
 def _sides(trajectory: Trajectory, found: Divergence) -> Iterator[str]:
