@@ -53,7 +53,7 @@ QUICK = rd.Patience(pause_s=0.001)
 BARREN = """
     WITH turns AS (SELECT run, step, min(position) AS at FROM steps GROUP BY ALL)
     SELECT step FROM turns
-    WHERE step NOT IN (SELECT step FROM facts ASOF JOIN turns ON facts.run = turns.run AND position > turns.at)
+    WHERE step NOT IN (SELECT turns.step FROM facts ASOF JOIN turns ON facts.run = turns.run AND position > turns.at)
     ORDER BY step
 """
 

@@ -46,7 +46,7 @@ def tools_of(folder: Path) -> list[rd.Tool]:
         return names() or "(empty)"
 
     @rd.tool(effect="read", source="notes")
-    def word_count(name: str) -> Counted:
+    async def word_count(name: str) -> Counted:
         """How many characters a note has."""
         return Counted(name=name, characters=len(text_of(name)))
 

@@ -235,8 +235,8 @@ from redrive_events import MemoryLog
 from redrive_projections.history import Questions
 with Questions(MemoryLog()) as questions:
     questions.ask("SELECT 1")
-    print("ready", flush=True)
     try:
+        print("ready", flush=True)
         questions.ask("SELECT count(*) FROM range(100000) a, range(100000) b, range(1000) WHERE a.range + b.range < 0")
     except KeyboardInterrupt:
         print(questions.ask("SELECT 7").rows)

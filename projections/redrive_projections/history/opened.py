@@ -272,6 +272,7 @@ def _connected(reach: Reach) -> DuckDBPyConnection:
 def _lock_down(db: DuckDBPyConnection, reach: Reach) -> None:
     """From here on it reaches nothing but its own tables and what it may, and its settings stay as they are."""
     db.execute("SET GLOBAL TimeZone = 'UTC'")
+    db.execute("SET enable_progress_bar = false")  # it is drawn on stdout, among the rows
     if reach.everything:
         return
     db.execute("SET GLOBAL allowed_paths = $files", {"files": [str(file) for file in reach.files]})
