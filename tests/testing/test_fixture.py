@@ -188,6 +188,12 @@ def test_a_renamed_test_is_told_which_recording_may_be_its_own(recorded: Path, r
     result.stdout.fnmatch_lines(["if the test was renamed*: to test_money_back.jsonl, from one of test_refund.jsonl"])
     (recorded / RECORDING).rename(recorded / RECORDING.with_name("test_money_back.jsonl"))
     run_pytest("--snapshot-update").assert_outcomes(passed=1)
+    (recorded / "test_desk.py").write_text(
+        TEST.replace("test_refund", "test_money_back") + TEST.replace("test_refund", "test_new"), encoding="utf-8"
+    )
+    result = run_pytest()
+    result.assert_outcomes(passed=1, failed=1)
+    assert "if the test was renamed" not in result.stdout.str()  # the only recording is that of the other test
 
 
 UNUSED = [

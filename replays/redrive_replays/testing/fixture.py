@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -53,9 +53,16 @@ class Trajectories:
     """Makes trajectories: from recordings, always offline; live only where ``--redrive-record`` says so."""
 
     def __init__(
-        self, place: Place, mode: Record, *, mask: Callable[[], Mask | None], use: Callable[[Path], None]
+        self,
+        place: Place,
+        mode: Record,
+        *,
+        mask: Callable[[], Mask | None],
+        use: Callable[[Path], None],
+        beside: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._place, self._mode, self._mask, self._use = place, mode, mask, use
+        self._tests_beside = beside
         self._runs = 0
 
     def load(self, recording: Path | str | Run) -> Trajectory:
@@ -152,7 +159,9 @@ class Trajectories:
             f"{self._place.nodeid} has no recording, and nothing goes live by itself",
             f"to record it: {self._command('once')}",
         ]
-        others = sorted(one.name for one in path.parent.glob(f"*{SUFFIX}")) if path.parent.is_dir() else []
+        taken = {file_name(name) for name in self._tests_beside()}
+        found = sorted(one.name for one in path.parent.glob(f"*{SUFFIX}")) if path.parent.is_dir() else []
+        others = [one for one in found if one not in taken]
         if others:
             told.append(
                 f"if the test was renamed, so is its recording: to {path.name}, from one of {', '.join(others)}"

@@ -191,10 +191,19 @@ def trajectories(request: pytest.FixtureRequest) -> Trajectories:
     from redrive_replays.testing.fixture import Place, Trajectories
 
     node, use = request.node, request.config.stash[USE]
-    name = ".".join(node.nodeid.split("::")[1:])
-    place = Place(Path(node.path), name, node.nodeid, request.config.rootpath)
-    mode = request.config.getoption("redrive_record")
-    return Trajectories(place, mode, mask=lambda: _mask(request.config), use=lambda path: use.used.add(str(path)))
+    place = Place(Path(node.path), _name(node), node.nodeid, request.config.rootpath)
+    return Trajectories(
+        place,
+        request.config.getoption("redrive_record"),
+        mask=lambda: _mask(request.config),
+        use=lambda path: use.used.add(str(path)),
+        beside=lambda: [_name(one) for one in request.session.items if one.path == node.path],
+    )
+
+
+def _name(node: pytest.Item) -> str:
+    """A test in its file, with its class."""
+    return ".".join(node.nodeid.split("::")[1:])
 
 
 def _mask(config: pytest.Config) -> Any:
