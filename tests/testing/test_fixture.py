@@ -247,16 +247,21 @@ def test_more(trajectories):
 def test_no_agent(trajectories):
     trajectories.replay("__recordings__/test_desk/test_refund.jsonl")
 
+def test_a_module(trajectories):
+    import little_desk
+    trajectories.replay("__recordings__/test_desk/test_refund.jsonl", agent=little_desk)
+
 def test_no_recording(trajectories):
     trajectories.load("nothing")
 """,
         encoding="utf-8",
     )
     result = run_pytest("test_more.py")
-    result.assert_outcomes(passed=1, failed=2)
+    result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(
         [
             "no program for agent 'refund-desk'; give agent=",
+            "agent: an agent is an Agent or MODULE:ATTR, not module",
             "no recording 'nothing': not in __recordings__/test_more, __recordings__, .",
         ]
     )

@@ -110,6 +110,8 @@ def test_a_level_or_mode_that_there_is_not_is_refused() -> None:
         course().matching(fits={"refund": int})
     with pytest.raises(BadInput, match=r"4900 is no matcher: .* a type or a function"):
         course().matching(fits={"refund.cents": 4900})  # type: ignore[dict-item]
+    with pytest.raises(BadInput, match="matching 'facts:iban': there are result:TOOL and fact:KEY"):
+        course().matching(fits={"facts:iban": str})
     with pytest.raises(BadInput, match="no regular expression"):
         regex("(")
 

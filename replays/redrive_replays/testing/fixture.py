@@ -109,6 +109,8 @@ class Trajectories:
         return self._driven(runs, run_id, found, None)
 
     def _agent(self, agent: Agent | str) -> Agent:
+        if not isinstance(agent, str | Agent):
+            raise BadInput(f"an agent is an Agent or MODULE:ATTR, not {type(agent).__name__}", place="agent")
         return load_agent(agent) if isinstance(agent, str) else agent
 
     def _driven(

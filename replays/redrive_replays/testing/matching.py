@@ -30,6 +30,7 @@ IGNORES: Final[Mapping[Mode, str]] = {
     "subset": f"calls that are missing, the order of calls, {_OTHER_EVENTS}",
 }
 _IGNORED: Final = "<ignored>"
+ABOUT: Final = ("result", "fact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,9 @@ class Matching:
         if self.mode not in get_args(Mode):
             raise BadInput(f"no mode {self.mode!r}; there are {', '.join(get_args(Mode))}", place="matching")
         for name, matcher in self.matchers.items():
+            about, colon, _ = name.partition(":")
+            if colon and "." not in about and about not in ABOUT:
+                raise BadInput("there are result:TOOL and fact:KEY", place=f"matching {name!r}")
             is_tool = "." not in name and ":" not in name and name not in {"reply", "answer"}
             if is_tool and matcher.told != _IGNORED:
                 raise BadInput("the calls of a tool are left out whole, by ignore()", place=f"matching {name!r}")
