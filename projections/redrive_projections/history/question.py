@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -181,15 +181,26 @@ def in_time(db: DuckDBPyConnection, timeout_s: float | None, work: Callable[[], 
     Raises:
         duckdb.InterruptException: the time was over.
     """
-    with ThreadPoolExecutor(1) as aside:
-        working = aside.submit(work)
+    came: list[Found | BaseException] = []
+
+    def working() -> None:
         try:
-            wait([working], timeout_s)
-        finally:
-            while not working.done():  # what has not begun yet cannot be interrupted
-                db.interrupt()
-                wait([working], 0.01)
-        return working.result()
+            came.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            came.append(error)
+
+    aside = Thread(target=working, name="redrive question", daemon=True)
+    try:
+        aside.start()
+        aside.join(timeout_s)
+    finally:
+        while aside.ident is not None and not came:  # what has not begun yet cannot be interrupted
+            db.interrupt()
+            aside.join(0.01)
+    (found,) = came
+    if isinstance(found, BaseException):
+        raise found
+    return found
 
 
 def only_reads(db: DuckDBPyConnection, query: str) -> Statement:
