@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -181,6 +182,8 @@ def in_time(db: DuckDBPyConnection, timeout_s: float | None, work: Callable[[], 
     Raises:
         duckdb.InterruptException: the time was over.
     """
+    import duckdb
+
     came: list[Found | BaseException] = []
 
     def working() -> None:
@@ -194,9 +197,14 @@ def in_time(db: DuckDBPyConnection, timeout_s: float | None, work: Callable[[], 
         aside.start()
         aside.join(timeout_s)
     finally:
+        interrupted = False
         while aside.ident is not None and not came:  # what has not begun yet cannot be interrupted
             db.interrupt()
+            interrupted = True
             aside.join(0.01)
+        if interrupted:  # one that came too late would break off the next question
+            with suppress(duckdb.Error):
+                db.execute("SELECT 1")
     (found,) = came
     if isinstance(found, BaseException):
         raise found
