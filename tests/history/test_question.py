@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -244,7 +245,7 @@ with Questions(MemoryLog()) as questions:
 
 
 def test_a_question_that_takes_long_can_be_broken_off() -> None:
-    """By Ctrl-C, at any time; the next one is answered."""
+    """By Ctrl-C while the database is at work; the next one is answered."""
     with subprocess.Popen(
         [sys.executable, "-c", f"import signal\nsignal.signal(2, signal.default_int_handler)\n{WORKING}"],
         stdout=subprocess.PIPE,
@@ -252,5 +253,6 @@ def test_a_question_that_takes_long_can_be_broken_off() -> None:
     ) as working:
         assert working.stdout is not None
         assert working.stdout.readline() == "ready\n"
+        time.sleep(0.5)  # by then the database is at work
         working.send_signal(signal.SIGINT)
         assert working.communicate(timeout=60)[0] == "[(7,)]\n"
