@@ -202,9 +202,9 @@ def in_time(db: DuckDBPyConnection, timeout_s: float | None, work: Callable[[], 
             db.interrupt()
             interrupted = True
             aside.join(0.01)
-        if interrupted:  # one that came too late would break off the next question
+        if interrupted:  # the end of its transaction may have been interrupted as well
             with suppress(duckdb.Error):
-                db.execute("SELECT 1")
+                db.execute("ROLLBACK")
     (found,) = came
     if isinstance(found, BaseException):
         raise found
