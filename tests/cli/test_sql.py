@@ -8,6 +8,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -290,22 +291,32 @@ def test_a_prompt_at_a_terminal(incident: str, folder: Path) -> None:
         start_new_session=True,
     ) as process:
         os.close(terminal)
-        said = ""
-        for waits_for, typed in [
-            ("redrive> ", "select\n"),
-            ("     ... ", "41 + 1 as n;\n"),
-            ("(1 row)", "selec;\n"),
-            ("Parser Error", "select 1\n"),
-            ("     ... ", "\x03"),
-            ("redrive> ", ".quit\n"),
-        ]:
-            said += _until(controller, waits_for)
-            os.write(controller, typed.encode())
-        assert process.wait(timeout=60) == 0
+        try:
+            said = _typed(controller)
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
     with closing(os.fdopen(controller)):
         assert "42" in said
     assert "41 + 1 as n;" in (folder / "state" / "redrive" / "sql_history").read_text()
     assert (folder / "state" / "redrive" / "sql_history").stat().st_mode & 0o077 == 0
+
+
+def _typed(terminal: int) -> str:
+    """What is shown to somebody who asks, makes a mistake, and breaks off a statement."""
+    said = ""
+    for waits_for, typed in [
+        ("redrive> ", "select\n"),
+        ("     ... ", "41 + 1 as n;\n"),
+        ("(1 row)", "selec;\n"),
+        ("Parser Error", "select 1\n"),
+        ("     ... ", "\x03"),
+        ("redrive> ", ".quit\n"),
+    ]:
+        said += _until(terminal, waits_for)
+        time.sleep(0.3)  # a key that comes before the line is read may go unheard
+        os.write(terminal, typed.encode())
+    return said
 
 
 def _until(terminal: int, words: str) -> str:
