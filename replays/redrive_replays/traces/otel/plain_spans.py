@@ -12,6 +12,8 @@ from redrive_replays.traces.otel.values import attributes_of, flattened, id_of, 
 
 _MICROS: Final = 1_000_000
 _TELLING: Final = ("gen_ai.", "llm.", "ai.", "openinference.", "traceloop.", "gcp.vertex.agent.")
+# What OpenTelemetry calls who made a span: its name of today, then the one of before.
+_SCOPES: Final = ("scope", "library")
 
 
 def _text(value: Json) -> str:
@@ -44,7 +46,7 @@ def jaeger_span(one: Mapping[str, Json], processes: Mapping[str, Json]) -> Span:
         trace=id_of(one.get("traceID")),
         id=id_of(one.get("spanID")),
         parent=id_of(parent.get("spanID") or one.get("parentSpanID")),
-        scope=_text(attributes.get("otel.scope.name") or attributes.get("otel.library.name")),
+        scope=next(filter(None, (_text(attributes.get(f"otel.{kind}.name")) for kind in _SCOPES)), ""),
         start=begun,
         end=ended,
         zoned=zoned,
