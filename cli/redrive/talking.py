@@ -86,10 +86,13 @@ class Talk:
     def _look(self) -> None:
         if not self._path.exists():  # nothing is begun yet, and to look must not make a log
             return
-        for one in list(self._watched.values()):
+        looked_at = list(self._watched.values())
+        for one in looked_at:
             one.look(self._log)
             for child in one.children():
-                self._watched.setdefault(child, _Watched(child))
+                if child not in self._watched:
+                    self._watched[child] = _Watched(child)
+                    looked_at.append(self._watched[child])
 
     def _waits(self) -> Iterator[_Waits]:
         for one in self._watched.values():
