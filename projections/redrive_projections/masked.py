@@ -52,19 +52,24 @@ def may_be_same(left: Json, right: Json) -> bool:
 
 
 def may_match(pattern: Any, text: str) -> bool | None:
-    """Whether a masked text matches whatever its values are; None where some would and others would not.
+    """Whether a masked text matches a pattern over UTF-8 whatever its values are; None where some would, others not.
 
     What a pattern could match in a value is tried by some values, and by the words of the pattern; of a value that is
     all of the text nothing is known, but where a mail address goes.
     """
-    if _NAMED in pattern.pattern:  # it speaks of placeholders itself
-        return pattern.fullmatch(text) is not None
-    found = {pattern.fullmatch(_filled(text, probe)) is not None for probe in _PROBES}
+
+    def matches(one: str) -> bool:
+        return pattern.fullmatch(one.encode()) is not None
+
+    spelled = pattern.pattern.decode()
+    if _NAMED in spelled:  # it speaks of placeholders itself
+        return matches(text)
+    found = {matches(_filled(text, probe)) for probe in _PROBES}
     if len(found) == 1 and True not in found:
         whole = _PLACEHOLDER.fullmatch(text)
         if whole and not _is_mail(whole):
             return None
-        found |= {pattern.fullmatch(_filled(text, word)) is not None for word in _words(pattern.pattern)}
+        found |= {matches(_filled(text, word)) for word in _words(spelled)}
     return found.pop() if len(found) == 1 else None
 
 

@@ -77,15 +77,18 @@ def _matches(value: Json, limit: Json) -> bool | None:
         return None
     try:
         pattern = _pattern(limit)
-        return may_match(pattern, value) if is_masked(value) else pattern.fullmatch(value) is not None
+        return may_match(pattern, value) if is_masked(value) else pattern.fullmatch(value.encode()) is not None
     except (re2.error, UnicodeEncodeError):  # a predicate of another version, or half a character
         return None
 
 
 @lru_cache(maxsize=512)
 def _pattern(text: str) -> Any:
-    """RE2: whatever the pattern and the text, and whoever wrote them, it takes no longer than the two are long."""
-    return re2.compile(text, _QUIET)
+    """RE2: whatever the pattern and the text, and whoever wrote them, it takes no longer than the two are long.
+
+    It is given UTF-8, which is what it reads: for a text its binding counts where each letter of the match stands.
+    """
+    return re2.compile(text.encode(), _QUIET)
 
 
 # operator: (value, limit) -> whether it holds; None where the two cannot be compared

@@ -18,8 +18,6 @@ from redrive_events import (
     canonical,
 )
 
-# Of a digest.
-SIZE_BYTES = 32
 ROLES = {"user": "user", "operator": "system", "agent": "assistant", "tool": "tool"}
 
 
@@ -59,23 +57,34 @@ class Message(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
 
 
 class Told(list[Message]):
-    """The messages of the last request, and as far as they were wanted their digests, one behind the other."""
+    """The messages of the last request, and as far as it was wanted one hash over their digests, to go on from."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         super().__init__(messages)
-        self._digests = bytearray()
+        self._forget()
+
+    def __reduce__(self) -> tuple[type[Told], tuple[list[Message]]]:
+        """Copied, it has its hash still before it."""
+        return Told, (list(self),)
 
     def go_on(self, kept: int, new: Iterable[Message]) -> None:
         """The next request: ``kept`` messages stay, then ``new`` ones follow."""
+        if kept < self._hashed:
+            self._forget()
         del self[kept:]
-        del self._digests[kept * SIZE_BYTES :]
         self += new
 
-    def digests(self, count: int) -> bytes:
-        """Those of the first ``count`` messages."""
-        for message in self[len(self._digests) // SIZE_BYTES : count]:
-            self._digests += message.digest
-        return bytes(self._digests[: count * SIZE_BYTES])
+    def hashed(self, count: int) -> hashlib._Hash:
+        """A hash that has taken in the digests of the first ``count`` messages: those of a chat are taken in once."""
+        if count < self._hashed:
+            self._forget()
+        taken = self[self._hashed : count]
+        self._hash.update(b"".join([message.digest for message in taken]))
+        self._hashed += len(taken)
+        return self._hash.copy()
+
+    def _forget(self) -> None:
+        self._hash, self._hashed = hashlib.sha256(), 0
 
 
 def opening(started: RunStarted) -> tuple[Message, ...]:
@@ -138,9 +147,11 @@ def references(messages: Iterable[Message]) -> tuple[int | OwnWords, ...]:
     return tuple(found)
 
 
-def request_digest(messages: Iterable[Message], rest: bytes, *, before: bytes = b"") -> str:
+def request_digest(messages: Iterable[Message], rest: bytes, *, after: hashlib._Hash | None = None) -> str:
     """The digest of a whole request: SHA-256 over its messages' digests and ``rest`` (model, parameters, tools).
 
-    ``before`` are the digests of the messages in front of these.
+    ``after`` has taken in the messages in front of these, and is used up.
     """
-    return hashlib.sha256(before + b"".join([message.digest for message in messages]) + rest).hexdigest()
+    whole = hashlib.sha256() if after is None else after
+    whole.update(b"".join([message.digest for message in messages]) + rest)
+    return whole.hexdigest()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from redrive_events import (
     FactCommitted,
@@ -19,11 +22,22 @@ from redrive_events import (
     Usage,
     canonical,
 )
-from redrive_projections import VIEWS, Message, kept_of, opening, references, request_digest, sealed, state_view
+from redrive_projections import (
+    VIEWS,
+    Message,
+    RunState,
+    kept_of,
+    opening,
+    references,
+    request_digest,
+    sealed,
+    state_view,
+)
 from tests.projections.story import ASKED, LEASE, REPLY, STARTED, TURN, TWO_CALLS, Line, called, folded, saw
 
 PROMPT = Part(digest="", data=[{"role": "system", "content": "Serve."}, {"role": "user", "content": "Hello."}])
 A, B, C = Message("user", "a", 1), Message("assistant", "b", 2), Message("user", "c", 0)
+STEPS = st.lists(st.tuples(st.integers(0, 5), st.lists(st.sampled_from("abc"), max_size=3), st.integers(0, 5)))
 FACT = FactCommitted(key="price", value=5, verifier="v", evidence=(2,))
 
 
@@ -87,6 +101,16 @@ def test_a_request_is_digested_as_the_format_says() -> None:
     rest = canonical({"model": "m", "parameters": {}, "tools": {}})
     messages = [A, Message("tool", (Text(text="b"),), 7, call_id="x")]
     assert request_digest(messages, rest) == hashlib.sha256(one + two + rest).hexdigest()
+
+
+@given(STEPS)
+def test_a_request_that_goes_on_has_the_digest_of_the_whole(steps: list[tuple[int, list[str], int]]) -> None:
+    """However much of it stays, and however far it was hashed before; copied, it goes on from where it was."""
+    asked = RunState().asked
+    for kept, new, before in steps:
+        asked.go_on(kept, [Message("user", text, 1) for text in new])
+        for one in (asked, copy.deepcopy(asked)):
+            assert request_digest(one[before:], b"rest", after=one.hashed(before)) == request_digest(one, b"rest")
 
 
 def test_the_facts_view_is_the_opening_and_the_state_of_this_moment() -> None:

@@ -204,7 +204,7 @@ def asked(program: Program, s: RunState, *, purpose: Purpose = "act", words: str
     return ModelAsked(
         kept=kept,
         new=references(new),
-        request=request_digest(new, program.rest(model, purpose), before=s.asked.digests(kept)),
+        request=request_digest(new, program.rest(model, purpose), after=s.asked.hashed(kept)),
         state=sealed(s),
         model=model,
         parameters=program.terms.parameters,
