@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -158,13 +157,20 @@ class Agent:
         """
         around = surroundings or Surroundings()
         run_id = _own_run_id(run_id or around.mint()[:10])
-        started = self._started(
-            goal, around, principal=principal, tenant=tenant, labels=dict(labels or {}), lessons=tuple(lessons)
-        )
         priced = metered(model or self.model, prices or self.prices, self.program.terms)
         async with connected(priced) as ready:  # first of all, so that nothing is begun that nobody can answer
             opened = SqliteLog(Path(log)) if isinstance(log, str | Path) else log
-            door = self._begin(opened, run_id, started, mask or self.mask, at=around.now())
+            door = self.begin(
+                goal,
+                log=opened,
+                run_id=run_id,
+                surroundings=around,
+                principal=principal,
+                tenant=tenant,
+                labels=labels,
+                lessons=lessons,
+                mask=mask,
+            )
             world = LiveWorld(
                 self.program, log=opened, tools=self.tools, model=ready, patience=patience, clock=around.now, door=door
             )
@@ -179,40 +185,47 @@ class Agent:
                 )
         return Run(run_id, opened, state)
 
-    def _started(
+    def begin(
         self,
         goal: str,
-        around: Surroundings,
         *,
-        principal: str,
-        tenant: str,
-        labels: dict[str, str],
-        lessons: tuple[str, ...],
-    ) -> RunStarted:
-        return RunStarted(
+        log: EventLog,
+        run_id: str,
+        surroundings: Surroundings,
+        principal: str = "",
+        tenant: str = "",
+        labels: Mapping[str, str] | None = None,
+        lessons: Sequence[str] = (),
+        mask: Mask | None = None,
+    ) -> Door:
+        """Begin a run unless that was done before, for whoever drives it; the door through which its inputs come.
+
+        Raises:
+            BadInput: the id is taken by a run that was asked for otherwise, or masked under another key.
+        """
+        mask = mask or self.mask
+        started = RunStarted(
             goal=goal,
             agent=self.name,
             version=self.version,
-            nonce=around.mint(),
+            nonce=surroundings.mint(),
             contract=self.program.terms,
             rules=RULES,
             principal=principal,
             tenant=tenant,
             parts=self.program.parts,
-            environment=dict(around.environment()),
-            labels=labels,
-            lessons=lessons,
+            environment=dict(surroundings.environment()),
+            labels=dict(labels or {}),
+            lessons=tuple(lessons),
         )
-
-    def _begin(self, log: EventLog, run_id: str, started: RunStarted, mask: Mask | None, *, at: datetime) -> Door:
-        """Begin the run unless that was done before; the door through which its inputs come."""
         if mask is not None:
             started = msgspec.structs.replace(started, mask_key=mask.key_id, mask_classes=dict(mask.classes))
         if not log.head(run_id).position:
             door = Door.of(started, mask, run_id=run_id)
             event = masked_event(door, started)
             with suppress(StaleAppend):  # somebody begins it at this moment
-                log.append(run_id, [Record(run_id=run_id, position=1, at=at, cause=0, left=0, event=event)], expected=0)
+                first = Record(run_id=run_id, position=1, at=surroundings.now(), cause=0, left=0, event=event)
+                log.append(run_id, [first], expected=0)
                 return door
         return _gone_on(log, run_id, started, mask)
 

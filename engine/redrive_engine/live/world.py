@@ -24,7 +24,7 @@ from redrive_engine.models import Model
 from redrive_engine.program import Program
 from redrive_engine.stating import UNSETTLED
 from redrive_engine.tools import Tool
-from redrive_engine.world import Happened, Waiting
+from redrive_engine.world import Happened, Waiting, World
 from redrive_events import (
     Answer,
     CancelRequested,
@@ -50,10 +50,16 @@ _TAKEN: Final = frozenset({LeaseGranted, LeaseRevoked, CancelRequested})
 _HELD_S: Final = 0.2
 
 
+def unchanged(world: World) -> World:
+    """The world as it is."""
+    return world
+
+
 class LiveWorld:
     """Use as an async context manager around `drive`; on leaving, what is still under way is abandoned.
 
     The world of a child run has the one of its parent ``above`` it, and is under the lease of the run at the top.
+    ``through`` is what a child sees its world through, where something stands in the door of this one as well.
     """
 
     def __init__(
@@ -66,11 +72,12 @@ class LiveWorld:
         patience: Patience | None = None,
         clock: Callable[[], datetime] = now,
         door: Door = OPEN,
+        through: Callable[[World], World] = unchanged,
     ) -> None:
         self._program, self._log, self._tools, self._model = program, log, tools, model
         self._patience = patience or Patience()
         self._above: LiveWorld | None = None
-        self._door = door
+        self._door, self._through = door, through
         self._clock = clock  # of the run's own time; what is really waited for goes by `now`
         self._tasks = Tasks()
         self._flights: dict[int, Flight] = {}
@@ -222,7 +229,8 @@ class LiveWorld:
         self._door.learn(self._log.read(run_id))
         world = self._below(program)
         async with world:
-            state = await drive(run_id, log=self._log, world=world, program=program, worker=waiting.worker)
+            seen = self._through(world)
+            state = await drive(run_id, log=self._log, world=seen, program=program, worker=waiting.worker)
         return children.returned(request, state)
 
     def _below(self, program: Program) -> LiveWorld:
@@ -235,6 +243,7 @@ class LiveWorld:
             patience=self._patience,
             clock=self._clock,
             door=self._door,
+            through=self._through,
         )
         world._above, world._tasks = self, Tasks(self._tasks)
         return world
