@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redrive.agents import agent_named
-from redrive_engine import Program
+from redrive_engine import Agent, Program, registered
 from redrive_events import CannotReplay, RunStarted
 from redrive_replays import Recording, program_for
 
@@ -15,7 +15,13 @@ def program_of(recording: Recording, agent: str | None) -> Program:
         BadInput: there is no such agent.
         CannotReplay: there is no program, or the recording cannot be read to its end.
     """
+    return agent_and_program(recording, agent)[1]
+
+
+def agent_and_program(recording: Recording, agent: str | None) -> tuple[Agent | None, Program]:
+    """That program, and the agent it is of, where there is one. Raises as `program_of` does."""
     first = recording.records[0].event if recording.records else None
     if recording.problem or not isinstance(first, RunStarted):
         raise CannotReplay(recording.problem or "the recording does not begin with the start of a run")
-    return program_for(first, agent=agent_named(agent) if agent else None)
+    found = agent_named(agent) if agent else registered(first.agent)
+    return found, program_for(first, agent=found)

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 import msgspec
 from rich.text import Text
 
+from redrive.masking import Shown
 from redrive.moments import line
 from redrive.terminal import Cell, columns, counted
 from redrive.worded import pieces
 from redrive_events import Json, ModelAsked, Record, kind_of, text_of
 from redrive_projections import called_as, timeline
 from redrive_replays import word_diff
-from redrive_replays.whatif import Branch, EdgeReport, Effect
+from redrive_replays.whatif import EdgeReport, Effect, Flip
 
 MESSAGES_MAX = 6
 UNGROUNDED_MAX = 8
 
 
-def imagined(report: EdgeReport, branch: Branch, records: Sequence[Record]) -> Iterator[Cell]:
+def concealed(report: EdgeReport, shown: Shown) -> EdgeReport:
+    """The report as it may be shown."""
+    flip = report.flip and Flip(*(one and shown.records([one])[0] for one in report.flip))
+    before, prevented, after = (
+        tuple(one._replace(arguments=shown.data(one.arguments)) for one in effects)
+        for effects in (report.before, report.prevented, report.after)
+    )
+    return dataclasses.replace(
+        report,
+        flip=flip,
+        before=before,
+        prevented=prevented,
+        after=after,
+        asked=shown.messages(report.asked),
+        would_ask=shown.messages(report.would_ask),
+        ungrounded=tuple(one._replace(value=shown.data(one.value)) for one in report.ungrounded),
+    )
+
+
+def imagined(report: EdgeReport, branched: Sequence[Record], records: Sequence[Record]) -> Iterator[Cell]:
     """A whole report: the headline, the first flip, the effects, the edge, and how to go on."""
     yield _headline(report)
-    yield from _flip(report, branch, records)
+    yield from _flip(report, branched, records)
     yield from _effects(report)
     yield from _edge(report)
     if report.assumptions:
@@ -48,17 +69,13 @@ def sureness_of(sureness: str, turn: int, turns: int) -> str:
     return f"exact to turn {turn} of {turns}" if sureness == "exact to turn" else sureness
 
 
-def _flip(report: EdgeReport, branch: Branch, records: Sequence[Record]) -> Iterator[Cell]:
+def _flip(report: EdgeReport, branched: Sequence[Record], records: Sequence[Record]) -> Iterator[Cell]:
     if report.flip is None:
         return
-    sides = (("recorded", report.flip.recorded, list(records)), ("here", report.flip.branched, _records(branch)))
+    sides = (("recorded", report.flip.recorded, list(records)), ("here", report.flip.branched, list(branched)))
     yield ""
     yield Text("first flip", style="bold")
     yield from columns([(Text(name, style="dim"), _told(record, whole)) for name, record, whole in sides])
-
-
-def _records(branch: Branch) -> list[Record]:
-    return [one.record for one in branch.records]
 
 
 def _told(record: Record | None, records: Sequence[Record]) -> Cell:
@@ -102,7 +119,8 @@ def _edge(report: EdgeReport) -> Iterator[Cell]:
         yield f"call {one.call} of {one.tool} uses {one.value!r}, which only observations show that are not here"
     if len(report.ungrounded) > UNGROUNDED_MAX:
         yield f"… and {len(report.ungrounded) - UNGROUNDED_MAX} more"
-    yield Text.assemble(("goes on with  ", "dim"), ", ".join(report.flags))
+    if report.flags:
+        yield Text.assemble(("goes on with  ", "dim"), ", ".join(report.flags))
 
 
 def _unsaid(turns: int) -> str:

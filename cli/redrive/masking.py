@@ -14,7 +14,7 @@ import typer
 from redrive_engine import FileVault, Mask
 from redrive_engine.masking import Concealer
 from redrive_events import AnnotationMade, BadInput, Content, Json, Record
-from redrive_projections import Asked
+from redrive_projections import Asked, Message
 
 KEY_FILE: Final = "REDRIVE_MASK_KEY_FILE"
 SECRETS: Final = "secret"
@@ -75,10 +75,14 @@ class Shown:
         """What its model was asked."""
         if (concealer := self._concealer) is None:
             return asked
-        messages = [
-            msgspec.structs.replace(
-                one, content=msgspec.convert(concealer.data(msgspec.to_builtins(one.content)), Content)
-            )
-            for one in asked.messages
-        ]
-        return dataclasses.replace(asked, messages=tuple(messages), parameters=concealer.data(asked.parameters))
+        return dataclasses.replace(
+            asked, messages=self.messages(asked.messages), parameters=concealer.data(asked.parameters)
+        )
+
+    def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """Some of its messages."""
+        if (concealer := self._concealer) is None:
+            return tuple(messages)
+        contents = (msgspec.convert(concealer.data(msgspec.to_builtins(one.content)), Content) for one in messages)
+        pairs = zip(messages, contents, strict=True)
+        return tuple(msgspec.structs.replace(one, content=content) for one, content in pairs)

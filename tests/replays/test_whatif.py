@@ -173,7 +173,7 @@ def test_a_call_that_was_denied_has_no_answer() -> None:
     records, program = run(reply("", use("pay", item="tea", cents=5)), reply("I may not."), rules=ALLOW_READS)
     report = edge_of(records, program, Changes(policy=policy(ALL)))
     assert told(report)["edge"] == (1, "tool_called")
-    assert report.flags == ("--beyond recorded", "--set-observation 1=FILE")
+    assert report.flags == ("--set-observation 1=FILE",)
 
 
 def test_a_denial_that_blocks_is_exact_to_the_end() -> None:

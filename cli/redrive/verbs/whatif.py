@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from redrive.chosen import Choice
-from redrive.driving import program_of
+from redrive.driving import agent_and_program
 from redrive.given import by_number, observations_by_call, text_in
-from redrive.imagined import imagined
+from redrive.imagined import concealed, imagined
+from redrive.masking import Shown, UnmaskedOption, mask_here
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
 from redrive.terminal import say, say_json
-from redrive_engine import Contract
+from redrive_engine import Agent, Contract, Mask
 from redrive_engine.policy import RulesPolicy
-from redrive_events import BadInput
-from redrive_replays.whatif import Changes, branched, edge_report
+from redrive_events import BadInput, RunStarted
+from redrive_replays import Recording
+from redrive_replays.whatif import Changes, Kind, Live, branched, check_told_twice, edge_report
 
 PolicyOption = Annotated[Path | None, typer.Option("--policy", metavar="FILE", help="Other rules.")]
 ContractOption = Annotated[Path | None, typer.Option("--contract", metavar="FILE", help="Another contract.")]
@@ -45,6 +50,26 @@ BeyondOption = Annotated[
 ]
 
 
+class Asked(StrEnum):
+    """Who is really asked: as `Kind`, in the one form in which an option may be given often."""
+
+    MODEL = "model"
+    READS = "reads"
+    WRITES = "writes"
+
+
+LiveOption = Annotated[
+    list[Asked] | None,
+    typer.Option(
+        "--live",
+        help="Ask the agent's model, tools that read or tools that write where the recording has no sure answer.",
+    ),
+]
+RealOption = Annotated[
+    bool, typer.Option("--effects-are-real", help="With --live writes: yes, what is written is written for real.")
+]
+
+
 def whatif(
     run: RunArgument,
     policy: PolicyOption = None,
@@ -56,14 +81,18 @@ def whatif(
     set_reply: ReplyOption = None,
     approvals: ApprovalsOption = "stop",
     beyond: BeyondOption = "sure",
+    live: LiveOption = None,
+    effects_are_real: RealOption = False,
     agent: AgentOption = None,
     log: LogOption = LOG,
+    unmasked: UnmaskedOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Drive a recorded run again with something changed, and say how far it would surely have come.
 
     Nothing acts: tools, models and people answer as recorded, each answer once, to what it surely answers. At the first
-    request without such an answer it stops, and says what can be known from there. Options can be combined.
+    request without such an answer it stops, and says what can be known from there. Options can be combined. With --live
+    the agent's model, and tools of that kind, are really asked there.
 
     Exit codes: 0 nothing would have been otherwise, 1 something would, 3 cannot be replayed.
     """
@@ -78,15 +107,40 @@ def whatif(
         approvals=approvals,
         beyond=beyond == "recorded",
     )
-    if changes.every_request and not changes.beyond:
-        raise BadInput("every request to the model would be another one: it needs --beyond recorded")
+    kinds: frozenset[Kind] = frozenset(one.value for one in live or ())
+    check_told_twice(kinds, effects_are_real=effects_are_real)
+    if changes.every_request and not changes.beyond and "model" not in kinds:
+        raise BadInput("every request to the model would be another one: it needs --beyond recorded or --live model")
     with Choice(log) as choice:
         recording = choice.one(run).recording()
-    program = program_of(recording, agent)
-    branch = branched(recording.records, program, changes)
-    report = edge_report(recording.records, branch)
+    known, program = agent_and_program(recording, agent)
+    asked = _live(known, kinds, effects_are_real=effects_are_real) if kinds else None
+    with redirect_stdout(sys.stderr):  # a tool may print
+        branch = branched(recording.records, program, changes, live=asked, mask=_mask(recording, known, log))
+    records = [one.record for one in branch.records]
+    shown = Shown([*recording.records, *records], unmasked=unmasked)
+    report = concealed(edge_report(recording.records, branch), shown)
     if as_json:
-        say_json(report.data())
+        say_json(shown.data(report.data()))
     else:
-        say(*imagined(report, branch, recording.records))
+        say(*imagined(report, shown.records(records), shown.records(recording.records)))
     return report.exit_code
+
+
+def _live(agent: Agent | None, kinds: frozenset[Kind], *, effects_are_real: bool) -> Live:
+    """Who is asked.
+
+    Raises:
+        BadInput: there is no agent whose model and tools could be.
+    """
+    if agent is None:
+        raise BadInput("there is no agent to ask; give --agent", place="--live")
+    return Live(agent, kinds, effects_are_real=effects_are_real)
+
+
+def _mask(recording: Recording, agent: Agent | None, log: Path) -> Mask | None:
+    """The agent's own mask, or the one with the key of the surroundings, if the run is masked."""
+    first = recording.records[0].event
+    if agent is not None and agent.mask is not None:
+        return agent.mask
+    return mask_here(log) if isinstance(first, RunStarted) and first.mask_key else None

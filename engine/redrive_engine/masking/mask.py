@@ -7,6 +7,7 @@ import hmac
 import importlib
 import re
 from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -16,7 +17,7 @@ import re2  # type: ignore[import-untyped]
 from redrive_engine.masking.classes import CLASSES, Kind, without_blanks
 from redrive_engine.masking.credentials import credentials
 from redrive_engine.masking.placeholder import placeholders
-from redrive_engine.masking.vault import MemoryVault, Vault
+from redrive_engine.masking.vault import MemoryVault, OverVault, Vault
 from redrive_events import BadInput, canonical
 
 SECRET: Final = "secret"
@@ -98,6 +99,12 @@ class Mask:
         known = [name for name in classes if name not in patterns and name != SECRET]
         mask = Mask(self._key, secrets=SECRET in classes, classes=known, patterns=patterns, vault=self.vault)
         mask.key_id = self.key_id
+        return mask
+
+    def apart(self) -> Mask:
+        """The same mask, of which what it seals from now on lasts as long as its process."""
+        mask = copy(self)
+        mask.vault = OverVault(self.vault)
         return mask
 
     def keyed(self, use: str, what: bytes, size: int = 32) -> bytes:

@@ -43,6 +43,18 @@ class MemoryVault:
         return self._sealed.get(name)
 
 
+class OverVault(MemoryVault):
+    """A vault that lasts as long as its process, over another one that it never changes."""
+
+    def __init__(self, below: Vault) -> None:
+        super().__init__()
+        self._below = below
+
+    def get(self, name: str) -> bytes | None:
+        """The value, or None if neither has it."""
+        return super().get(name) or self._below.get(name)
+
+
 class FileVault:
     """A vault in one SQLite file that only its owner can read; without it no masked value is ever seen again."""
 

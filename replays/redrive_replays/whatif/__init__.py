@@ -4,5 +4,19 @@ from redrive_replays.whatif.branch import Branch, Labelled, branched
 from redrive_replays.whatif.changes import Changes
 from redrive_replays.whatif.edge import EdgeReport, Effect, edge_report
 from redrive_replays.whatif.flips import Flip, Sureness
+from redrive_replays.whatif.live import Kind, Live, check_told_twice
 
-__all__ = ["Branch", "Changes", "EdgeReport", "Effect", "Flip", "Labelled", "Sureness", "branched", "edge_report"]
+__all__ = [
+    "Branch",
+    "Changes",
+    "EdgeReport",
+    "Effect",
+    "Flip",
+    "Kind",
+    "Labelled",
+    "Live",
+    "Sureness",
+    "branched",
+    "check_told_twice",
+    "edge_report",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -9,16 +10,15 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from redrive_engine import Happened, Program, append_of, waiting_of
+from redrive_engine import Happened, Mask, Program, append_of, mint, waiting_of
 from redrive_engine.live import given_up
-from redrive_engine.loop import ACTING
+from redrive_engine.masking import OPEN
 from redrive_events import (
     ApprovalAsked,
     ApprovalGiven,
     CannotReplay,
     DeadlinePassed,
     LeaseGranted,
-    ModelAsked,
     OutcomeStated,
     PersonAsked,
     ReconcileAsked,
@@ -30,11 +30,13 @@ from redrive_events import (
     kind_of,
 )
 from redrive_projections import OF_PEOPLE, RunState
-from redrive_replays.whatif.changes import Changes
+from redrive_replays.whatif.changes import Changes, door_of
 from redrive_replays.whatif.course import Course, Open
+from redrive_replays.whatif.live import LIVES, Asking, Live, asking
+from redrive_replays.whatif.nearby import ASSUMED, assumable, given_at_the_edge, number_of
 from redrive_replays.whatif.recorded import Answered, Recorded, Unasked, as_of_call, happened, later, recorded_in
 
-Label: TypeAlias = Literal["recorded", "recorded, moved", "given", "assumed", "recomputed"]
+Label: TypeAlias = Literal["recorded", "recorded, moved", "given", "live", "assumed", "recomputed"]
 
 
 # When an answer comes of which the recording says that it did not come in time.
@@ -50,11 +52,15 @@ class Labelled(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """The request that the recording cannot surely answer: where it stands in the branch, in which turn."""
+    """The request that the recording cannot surely answer: where it stands in the branch, in which turn.
+
+    ``nearby`` is whether the recording has an answer that could be assumed.
+    """
 
     position: int
     request: Request
     turn: int
+    nearby: bool = False
 
 
 @dataclass(slots=True)
@@ -79,31 +85,50 @@ class _Served(NamedTuple):
     label: Label
 
 
-def branched(records: Sequence[Record], program: Program, changes: Changes | None = None) -> Branch:
+def branched(
+    records: Sequence[Record],
+    program: Program,
+    changes: Changes | None = None,
+    *,
+    live: Live | None = None,
+    mask: Mask | None = None,
+) -> Branch:
     """Drive a recorded run again under ``program``, changed by ``changes``, with its recorded answers.
 
-    Each answer is served once, to what it surely answers; time is virtual, and no tool, model or person is asked.
+    Each answer is served once, to what it surely answers; time is virtual. No tool, model or person is asked but those
+    that are ``live``, and these only for what the recording surely has not. ``mask`` is that of the run, which a masked
+    one needs where something is given or asked.
 
     Raises:
         CannotReplay: the records do not begin with the start of a run.
-        BadInput: a change cannot be made.
+        BadInput: a change cannot be made, or what is new in a masked run cannot be masked.
     """
     changes = changes or Changes()
-    if not records or not isinstance(records[0].event, RunStarted):
+    start = records[0] if records else None
+    if start is None or not isinstance(start.event, RunStarted):
         raise CannotReplay("the recording does not begin with the start of a run")
-    drive = _Drive(changes.program(program), recorded_in(records, changes), changes)
-    drive.run()
+    door = door_of(start.event, mask, run_id=start.run_id) if live or changes.gives else OPEN
+    door.learn(records)
+    changes = changes.masked(door)
+    program = changes.program(program)
+    with asking(live, program, start.run_id, door) as asked:
+        drive = _Drive(program, recorded_in(records, changes), changes, asked)
+        drive.run()
     return drive.branch
 
 
 class _Drive:
     """One branch on its way."""
 
-    def __init__(self, program: Program, recorded: Recorded, changes: Changes) -> None:
-        self.branch, self.changes = Branch(program, recorded), changes
+    def __init__(self, program: Program, recorded: Recorded, changes: Changes, living: Asking | None) -> None:
+        self.branch, self.changes, self.living = Branch(program, recorded), changes, living
         self.course = Course()
         self.matched: dict[int, Answered] = {}
         self.assumed: set[int] = set()
+        self.given: set[tuple[type, int]] = set()
+        self.asked_live: set[int] = set()
+        self.called_live: set[int] = set()
+        self.came: dict[int, _Served] = {}
         self.turn, self.behind, self.noted = 0, 0, 0
 
     def run(self) -> None:
@@ -112,7 +137,8 @@ class _Drive:
         start = recorded.start
         state.run_id = start.run_id
         assert isinstance(start.event, RunStarted)
-        started = msgspec.structs.replace(start.event, contract=program.terms, parts=program.parts)
+        nonce = start.event.nonce if self.living is None or "writes" not in self.living.live.kinds else mint()
+        started = msgspec.structs.replace(start.event, contract=program.terms, parts=program.parts, nonce=nonce)
         self._append(Happened(started, start.at), "recorded")
         first = recorded.lease
         while first is not None and recorded.unasked and recorded.unasked[0].position < first.position:
@@ -139,6 +165,7 @@ class _Drive:
                 self._append(Happened(DeadlinePassed(which=waiting.limit), waiting.deadline), "recomputed")
                 return
             self.matched.pop(served.position, None)
+            self.came.pop(served.position, None)
             self._append(served.happened, served.label)
             self.behind += 1
             self.noted = self.branch.recorded.heard.get(served.order, self.noted)
@@ -165,31 +192,74 @@ class _Drive:
         return any(call == (one.call if isinstance(one, ApprovalAsked) else one.effect) for one in asked)
 
     def _first(self) -> _Served | None:
-        """The answer that comes first; None at the edge."""
-        found = []
+        """The answer that comes first; None at the edge. The living are asked once all others are known."""
+        found, living = [], []
         for position, request in self.branch.state.requests.items():
-            served = self._served(position, request)
-            if served is None:
+            served = self.came.get(position) or self._served(position, request)
+            if served is not None:
+                found.append(served)
+            elif self._lives(position, request):
+                living.append(position)
+            else:
                 self.branch.edge = self._edge(position)
                 return None
-            found.append(served)
-        return min(found)
+        return min([*found, *([self._lived(living)] if living else [])])
 
     def _edge(self, position: int) -> Edge:
-        return Edge(position, self.branch.state.requests[position], self.course.open[position].turn)
+        request, asked = self.branch.state.requests[position], self.course.open[position]
+        nearby = not self.changes.beyond and assumable(self.branch.recorded, request, asked) is not None
+        return Edge(position, request, asked.turn, nearby)
 
     def _served(self, position: int, request: Request) -> _Served | None:
         """The answer to an open request; None if the recording has none that is sure, or may be assumed."""
         asked, key = self.course.open[position], self.course.key(position)
         answer = self.matched.get(position)
+        if answer is None and position not in self.asked_live:
+            answer = self.branch.recorded.peek(key, asked.turn) or self._given(position, request)
+            if answer is None and not self._lives(position, request):
+                answer = self._assumed(position, request, asked)
+            if answer is not None:
+                self.matched[position] = self.branch.recorded.mark(answer)
+                self.given |= {(type(request), number_of(answer))} if answer.given else set()
         if answer is None:
-            answer = self.branch.recorded.peek(key, asked.turn) or self._assumed(position, request, asked)
-            if answer is None:
-                return self._without(position, request, asked)
-            self.matched[position] = self.branch.recorded.mark(answer)
+            return self._without(position, request, asked)
         if answer.key != key and position not in self.assumed:
             return None  # another write has begun beside it since it was asked
         return self._answered(position, request, asked, answer)
+
+    def _given(self, position: int, request: Request) -> Answered | None:
+        """What was given for a request of this number, unless it has answered already."""
+        found = given_at_the_edge(request, self.course.open[position], self.course.key(position), self.changes)
+        return None if found is None or (type(request), number_of(found)) in self.given else found
+
+    def _lives(self, position: int, request: Request) -> bool:
+        """Whether the living are asked: after a stop nothing new is begun, but what became of a write can be known."""
+        if self.living is None:
+            return False
+        if position in self.asked_live:
+            return True
+        if isinstance(request, ReconcileAsked):
+            return request.call in self.called_live
+        return self.branch.state.stop is None and position not in self.matched and self.living.live.asks(request)
+
+    def _lived(self, positions: Sequence[int]) -> _Served:
+        """What comes first of the living; if that is a limit of time, it is found where that is looked at."""
+        assert self.living is not None
+        state = self.branch.state
+        assert state.now is not None
+        for position in positions:
+            request = state.requests[position]
+            if position not in self.asked_live:
+                self._note(position, LIVES[type(request)].format(request=request))
+            self.asked_live.add(position)
+            self.called_live |= {request.call} if isinstance(request, ToolCalled) else set()
+        waiting = waiting_of(state, self.branch.program.terms.budget)
+        asked = {position: state.requests[position] for position in positions}
+        event, at, cause = self.living.answer(dataclasses.replace(waiting, requests=asked), state.now)
+        if not cause:
+            return _Served(FAR, 0, positions[0], Happened(event, FAR), "live")
+        self.came[cause] = _Served(at, 0, cause, Happened(event, at, cause), "live")
+        return self.came[cause]
 
     def _answered(self, position: int, request: Request, asked: Open, answer: Answered) -> _Served | None:
         if answer.answer is None:
@@ -227,51 +297,25 @@ class _Drive:
             return None
         found = assumable(self.branch.recorded, request, asked)
         if found is not None:
-            self._assume(position, f"{_ASSUMED[type(request)]} at {found.position} answers {kind_of(request)} here too")
+            self._assume(position, f"{ASSUMED[type(request)]} at {found.position} answers {kind_of(request)} here too")
         return found
 
     def _assume(self, position: int, what: str) -> None:
         if position not in self.assumed:
             self.assumed.add(position)
-            self.branch.assumptions.append(f"turn {self.course.open[position].turn + 1}: {what}")
+            self._note(position, what)
+
+    def _note(self, position: int, what: str) -> None:
+        """An assumption by its turn: all that follows rests on it."""
+        self.branch.assumptions.append(f"turn {self.course.open[position].turn + 1}: {what}")
 
     def _append(self, what: Happened, label: Label) -> None:
         state, assumptions = self.branch.state, tuple(range(1, len(self.branch.assumptions) + 1))
         batch = append_of(self.branch.program, state, what)
         self.course.take(state, batch)
+        if self.living is not None:
+            self.living.take(state.run_id, batch)
         self.branch.records.append(Labelled(batch[0], label, assumptions))
         self.branch.records += [Labelled(record, "recomputed", assumptions) for record in batch[1:]]
         if state.steps != self.turn:
             self.turn, self.behind = state.steps, 0
-
-
-_ASSUMED = {
-    ModelAsked: "the reply",
-    ToolCalled: "the observation",
-    ReconcileAsked: "the authority's word",
-    PersonAsked: "the words",
-    ApprovalAsked: "the approval",
-}
-
-
-def assumable(recorded: Recorded, request: Request, asked: Open) -> Answered | None:
-    """The recorded answer that comes nearest: of the same turn, or for a call of the same call.
-
-    A read is answered from its own write state alone, where its last answer may serve again.
-    """
-    match request:
-        case ToolCalled(effect=effect) if effect not in ACTING:
-            known = [one for one in recorded.answers if _is_call(one, request) and one.key[3] == asked.writes]
-            return known[-1] if known else None
-        case ToolCalled():
-            return next((one for one in recorded.waiting() if _is_call(one, request)), None)
-        case ReconcileAsked():
-            return None
-        case _:
-            same = (one for one in recorded.waiting() if type(one.request) is type(request))
-            return next((one for one in same if one.turn == asked.turn), None)
-
-
-def _is_call(one: Answered, request: ToolCalled) -> bool:
-    known = one.request
-    return isinstance(known, ToolCalled) and (known.tool, known.digest) == (request.tool, request.digest)

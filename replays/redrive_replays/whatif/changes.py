@@ -9,9 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from redrive_engine import Contract, Program
+from redrive_engine import Contract, Mask, Program
+from redrive_engine.masking import Door, masked_content
 from redrive_engine.policy import Policy
-from redrive_events import BadInput, Content, ObservationReceived
+from redrive_events import BadInput, Content, ObservationReceived, RunStarted
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,22 @@ class Changes:
     replies: Mapping[int, Content] = field(default_factory=dict)
     approvals: Literal["stop", "grant", "refuse"] = "stop"
     beyond: bool = False
+
+    def masked(self, door: Door) -> Changes:
+        """The same changes, with what ``door`` masks of what they give."""
+        if not door.is_masking:
+            return self
+        return dataclasses.replace(
+            self,
+            prompt=self.prompt and door.text(self.prompt),
+            observations={call: _masked(door, said) for call, said in self.observations.items()},
+            replies={step: masked_content(door, said) for step, said in self.replies.items()},
+        )
+
+    @property
+    def gives(self) -> bool:
+        """Whether anything is given that nobody has masked yet."""
+        return self.prompt is not None or bool(self.observations) or bool(self.replies)
 
     @property
     def every_request(self) -> bool:
@@ -56,3 +73,24 @@ class Changes:
         prompt = program.prompt if self.prompt is None else ({"role": "system", "content": self.prompt},)
         policy = program.policy if self.policy is None else self.policy
         return dataclasses.replace(program, terms=terms, tools=tools, prompt=prompt, policy=policy)
+
+
+def _masked(door: Door, said: Content | ObservationReceived) -> Content | ObservationReceived:
+    if isinstance(said, ObservationReceived):
+        content = said.content
+        return said if content is None else msgspec.structs.replace(said, content=masked_content(door, content))
+    return masked_content(door, said)
+
+
+def door_of(started: RunStarted, mask: Mask | None, *, run_id: str) -> Door:
+    """What is masked of what comes into a branch: as in its run, and with a ``mask`` also where that had none.
+
+    What it seals is kept in memory alone, since a branch leaves nothing behind.
+
+    Raises:
+        BadInput: the run is masked, and its key is not here.
+    """
+    apart = mask and mask.apart()
+    if apart is not None and not started.mask_key:
+        return Door(apart, tenant=started.tenant, nonce=started.nonce)
+    return Door.of(started, apart, run_id=run_id)

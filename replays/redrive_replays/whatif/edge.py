@@ -20,7 +20,6 @@ from redrive_events import (
     ModelReplied,
     ObservationReceived,
     Record,
-    Request,
     ToolCalled,
     VerdictGiven,
     text_of,
@@ -139,7 +138,7 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
         would_ask=would,
         ungrounded=tuple(_ungrounded(records, branch)) if branch.edge else (),
         assumptions=tuple(branch.assumptions),
-        flags=_flags(branch.edge.request) if branch.edge else (),
+        flags=_flags(branch.edge) if branch.edge else (),
     )
 
 
@@ -236,14 +235,17 @@ def _values(arguments: Json) -> Iterator[str]:
         yield str(arguments)
 
 
-def _flags(request: Request) -> tuple[str, ...]:
+def _flags(edge: Edge) -> tuple[str, ...]:
     """By which options the branch could go on."""
-    match request:
+    beyond = ("--beyond recorded",) if edge.nearby else ()
+    match edge.request:
         case ModelAsked():
-            return "--beyond recorded", "--set-reply STEP=FILE"
-        case ToolCalled():
-            return "--beyond recorded", f"--set-observation {request.call}=FILE"
+            return "--live model", *beyond, f"--set-reply {edge.turn + 1}=FILE"
+        case ToolCalled(call=call, effect="read"):
+            return "--live reads", *beyond, f"--set-observation {call}=FILE"
+        case ToolCalled(call=call):
+            return *beyond, f"--set-observation {call}=FILE"
         case ApprovalAsked():
-            return "--approvals grant", "--approvals refuse"
+            return *beyond, "--approvals grant", "--approvals refuse"
         case _:
-            return ("--beyond recorded",)
+            return beyond
