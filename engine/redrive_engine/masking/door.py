@@ -13,6 +13,7 @@ from redrive_engine.masking.classes import NUMBER_DIGITS_MIN
 from redrive_engine.masking.credentials import is_telling
 from redrive_engine.masking.mask import BLOCK, SECRET, Found, Mask, apart
 from redrive_engine.masking.placeholder import Placeholder, placeholders
+from redrive_engine.masking.sought import Sought
 from redrive_engine.masking.spelling import Plain, plain_of, unescaped
 from redrive_events import BadInput, Json, Record, RunStarted, canonical, parse_json
 
@@ -41,7 +42,7 @@ class Door:
         self._mask, self._tenant = mask, tenant
         self._scope = nonce.partition("/")[0]
         self._known: dict[str, str] = {}
-        self._knows: re.Pattern[str] | None = None
+        self._sought = Sought()
         self._fresh: dict[str, bytes] = {}
         self._lock, self._depth = RLock(), 0
 
@@ -201,16 +202,13 @@ class Door:
     def _remember(self, value: str, token: str) -> None:
         if len(value) >= KNOWN_CHARS_MIN and value not in self._known:
             self._known[value] = token
-            self._knows = None  # made when it is looked for, since a text may tell of thousands
+            self._sought.add(value)
 
-    def _known_in(self, plain: str) -> Iterator[Found]:
-        """Where credentials stand that were seen before."""
+    def _known_in(self, plain: str) -> list[Found]:
+        """Where credentials stand that were seen before: of two that overlap the longer one first."""
         with self._lock:
-            if self._known and self._knows is None:
-                self._knows = re.compile("|".join(map(re.escape, sorted(self._known, key=len, reverse=True))))
-            knows = self._knows
-        for found in knows.finditer(plain) if knows else ():
-            yield Found(*found.span(), SECRET)
+            places = list(self._sought.places(plain))
+        return sorted((Found(start, end, SECRET) for start, end in places), key=lambda one: one.start - one.end)
 
     def _unsealed(self, text: str) -> str:
         parts, done = [], 0

@@ -215,6 +215,16 @@ def test_a_credential_is_known_again_by_its_value_alone() -> None:
     assert first.json({"said": PASSWORD}) == {"said": token}
 
 
+def test_of_many_credentials_each_is_known_again_as_a_whole() -> None:
+    """Whichever came first, and also where one begins or ends as another is."""
+    values = [f"{PASSWORD}{number}" for number in range(40)] + [PASSWORD, f"x{PASSWORD}"]
+    here = door()
+    for value in values:
+        here.json({"password": value})
+        assert shape(here.text(f"It was {value} once.")) == "It was masked-secret-# once."
+    assert shape(here.text(" ".join(values))) == " ".join(["masked-secret-#"] * len(values))
+
+
 def test_what_is_put_back_is_what_was_seen_first() -> None:
     """A credential to the byte; anything else in ordinary width, without what nobody sees."""
     opened = door()
