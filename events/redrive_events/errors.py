@@ -51,10 +51,11 @@ class StaleAppend(LogProblem):
 
 
 class LeaseHeld(LogProblem):
-    """Another worker drives the run and keeps its lease alive."""
+    """Another worker drives the run and keeps its lease alive; without a ``worker``, the lease was revoked."""
 
     def __init__(self, run_id: str, *, worker: str, until: datetime) -> None:
-        super().__init__(f"run {run_id} is driven by another worker ({worker})")
+        problem = f"is driven by another worker ({worker})" if worker else "had its lease revoked"
+        super().__init__(f"run {run_id} {problem}")
         self.run_id, self.worker, self.until = run_id, worker, until
 
 

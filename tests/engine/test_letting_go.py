@@ -167,5 +167,5 @@ def test_a_worker_whose_lease_was_revoked_does_not_take_it_again() -> None:
 
     log = Watched()
     agent = Agent("desk", "1", Contract(), tools=[look], model=ScriptedModel((reply("", use("look")), reply("Done."))))
-    with pytest.raises(LeaseHeld):
+    with pytest.raises(LeaseHeld, match="run run had its lease revoked"):
         agent.run("Buy tea", log=log, run_id="run", patience=Patience(lease_s=1e-6, look_s=0.01))

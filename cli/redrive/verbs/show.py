@@ -16,7 +16,7 @@ from redrive.masking import Shown, UnmaskedOption
 from redrive.moments import spelled
 from redrive.options import LOG, JsonOption, LogOption, RunArgument
 from redrive.state import plain, state_data, state_told
-from redrive.terminal import columns, say, say_json, warn
+from redrive.terminal import columns, counted, say, say_json, warn
 from redrive_events import AnnotationMade, BadInput, Json, Record, canonical
 from redrive_projections import Asked, RunState, bounded, fold, one_line, rebuilt, status, timeline
 
@@ -108,7 +108,7 @@ def _head(state: RunState, reads: str, remarks: Sequence[AnnotationMade]) -> Ite
     if started.source:
         yield "source", f"{started.source.format}, graded {started.source.grade}"
         yield "missing", ", ".join(started.source.missing)
-    yield "status", f"{reads}, {state.steps} steps, {state.position} events"
+    yield "status", f"{reads}, {counted(state.steps, 'step')}, {counted(state.position, 'event')}"
     yield "goal", started.goal
     yield "answer", (state.end.answer or "") if state.end else ""
     yield "partial", (state.end.partial or "") if state.end else ""
