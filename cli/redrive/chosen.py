@@ -127,7 +127,8 @@ def _is_file(path: Path) -> bool:
 
 def _in_file(path: Path) -> Iterator[Chosen]:
     log, portable = load_portable(path)
-    return (Chosen(head.run_id, log, head) for head in portable.runs if not head.run_id.endswith(NOTES))
+    heads = (head for head in portable.runs if head.run_id not in portable.inherited)
+    return (Chosen(head.run_id, log, head) for head in heads if not head.run_id.endswith(NOTES))
 
 
 @contextmanager

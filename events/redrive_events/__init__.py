@@ -13,6 +13,7 @@ from redrive_events.codec import (
     mended,
     parse_json,
     shown_digest,
+    spelled_call_digest,
 )
 from redrive_events.conclusions import (
     AnnotationMade,
@@ -138,6 +139,7 @@ from redrive_events.vocabulary import (
     PersonAsked,
     Purpose,
     ReconcileAsked,
+    RunForked,
     RunStarted,
     SignalsHeard,
     ToolCalled,
@@ -247,6 +249,7 @@ __all__ = [
     "Request",
     "Returned",
     "RunEnded",
+    "RunForked",
     "RunStarted",
     "Rung",
     "SignalsHeard",
@@ -297,6 +300,7 @@ __all__ = [
     "mended",
     "parse_json",
     "shown_digest",
+    "spelled_call_digest",
     "text_of",
     "write_portable",
     "write_runs",

@@ -13,6 +13,7 @@ from redrive_events.errors import BrokenChain
 from redrive_events.log import Head, StoredLine
 from redrive_events.quarantine import Quarantined
 from redrive_events.record import Record
+from redrive_events.vocabulary import RunForked
 
 START = bytes(32)
 
@@ -35,8 +36,14 @@ def links(run_id: str, lines: Iterable[StoredLine], *, head: Head | None = None)
     With ``head``, which was read before them, they must also come as far as it says, and be sealed by its digest.
     Behind what is broken it goes on from the digest that is stored there.
     """
-    digest, position = START, 0
+    digest, position, owner = START, 0, ""
     for stored in lines:
+        joint = _joint(run_id, stored, digest) if position and stored.owner != owner else None
+        owner = stored.owner
+        if joint is not None:
+            yield Link(stored, joint)
+            digest, position = stored.digest, stored.position
+            continue
         if stored.position != position + 1:
             problem = f"missing, position {stored.position} stands here"
             yield _absent(run_id, position + 1, problem, damage="missing")
@@ -71,26 +78,43 @@ def examined(
 ) -> Iterator[tuple[StoredLine, Record]]:
     """As `links`, each line with its record; what is not the line that was written is quarantined, and so is a gap."""
     for stored, broken in links(run_id, lines, head=head):
-        record = decode(stored.line, run_id=run_id, position=stored.position)
-        problem = broken or misplaced(record, run_id, stored.position)
+        record = decode(stored.line, run_id=stored.owner or run_id, position=stored.position)
+        problem = broken or misplaced(record, run_id, stored)
         if problem is not None:
-            event = Quarantined(line=stored.line, reason=problem.problem)
-            record = msgspec.structs.replace(record, run_id=run_id, position=stored.position, event=event)
+            event, owner = Quarantined(line=stored.line, reason=problem.problem), stored.owner or run_id
+            record = msgspec.structs.replace(record, run_id=owner, position=stored.position, event=event)
         yield stored, record
 
 
-def misplaced(record: Record, run_id: str, position: int) -> BrokenChain | None:
-    """What is wrong with a record that stands at ``position`` of a run, if it says itself that it belongs elsewhere."""
-    if record.position == position and record.run_id == run_id:
+def misplaced(record: Record, run_id: str, stored: StoredLine) -> BrokenChain | None:
+    """What is wrong with the record of a line, if it says itself that it belongs elsewhere.
+
+    To another run than ``run_id`` belongs only what that one was forked from.
+    """
+    if record.position == stored.position and record.run_id == (stored.owner or run_id):
         return None
     problem = f"out of place, run {record.run_id} position {record.position} stands here"
-    return BrokenChain(run_id, position=position, problem=problem, damage="out of place")
+    return _broken(run_id, stored, problem, damage="out of place")
 
 
 def _changed(run_id: str, stored: StoredLine) -> BrokenChain:
-    position = stored.position
-    elsewhere = misplaced(decode(stored.line, run_id=run_id, position=position), run_id, position)
-    return elsewhere or BrokenChain(run_id, position=position, problem="the bytes are not those that were written")
+    record = decode(stored.line, run_id=stored.owner or run_id, position=stored.position)
+    elsewhere = misplaced(record, run_id, stored)
+    return elsewhere or _broken(run_id, stored, "the bytes are not those that were written")
+
+
+def _broken(run_id: str, stored: StoredLine, problem: str, *, damage: str = "changed") -> BrokenChain:
+    inherited = f"in run {stored.owner}, which it was forked from, " if stored.owner else ""
+    return BrokenChain(run_id, position=stored.position, problem=inherited + problem, damage=damage)
+
+
+def _joint(run_id: str, stored: StoredLine, before: bytes) -> BrokenChain | None:
+    """What is wrong where a run's own lines begin behind those of another: it names the digest it goes on from."""
+    event = decode(stored.line).event
+    if type(event) is RunForked and event.position == stored.position - 1 and event.digest != before.hex():
+        problem = f"run {event.parent} is another up to position {event.position} than the one it was forked from"
+        return _broken(run_id, stored, problem, damage="replaced")
+    return None
 
 
 def _absent(run_id: str, position: int, problem: str, *, damage: str) -> Link:

@@ -43,8 +43,8 @@ class _Place(NamedTuple):
 def _examined(run_id: str, link: Link, last: _Place) -> Damage | _Place:
     """What is wrong with the record behind ``last``, or its place."""
     stored, broken = link
-    record = decode(stored.line, run_id=run_id, position=stored.position)
-    broken = broken or misplaced(record, run_id, stored.position)
+    record = decode(stored.line, run_id=stored.owner or run_id, position=stored.position)
+    broken = broken or misplaced(record, run_id, stored)
     if broken is not None:
         return Damage(run_id, broken.position, broken.damage, broken.problem)
     if type(record.event) is Quarantined:

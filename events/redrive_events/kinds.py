@@ -40,12 +40,15 @@ from redrive_events.vocabulary import (
     OutcomeStated,
     PersonAsked,
     ReconcileAsked,
+    RunForked,
     RunStarted,
     SignalsHeard,
     ToolCalled,
 )
 
-Stranger: TypeAlias = RunStarted | MessageReceived | ApprovalGiven | OutcomeStated | CancelRequested | LeaseRevoked
+Stranger: TypeAlias = (
+    RunStarted | RunForked | MessageReceived | ApprovalGiven | OutcomeStated | CancelRequested | LeaseRevoked
+)
 Driver: TypeAlias = LeaseGranted | SignalsHeard | DeadlinePassed
 Request: TypeAlias = ModelAsked | ToolCalled | ApprovalAsked | PersonAsked | ReconcileAsked
 Answer: TypeAlias = ModelReplied | ModelFailed | ObservationReceived | EffectReconciled

@@ -7,14 +7,19 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from redrive_events.record import Record, check_run_id
+from redrive_events.vocabulary import RunForked
 
 
 class StoredLine(NamedTuple):
-    """A line as it is stored: nothing of it is decoded."""
+    """A line as it is stored: nothing of it is decoded.
+
+    ``owner`` is the run whose own line it is, where that is not the one that is read but one that it was forked from.
+    """
 
     position: int
     digest: bytes
     line: bytes
+    owner: str = ""
 
 
 class Head(NamedTuple):
@@ -68,17 +73,22 @@ class Batch(NamedTuple):
 
 
 class EventLog(Protocol):
-    """Append-only. A position counts from 1; 0 means before the first. Every store keeps the same contract suite."""
+    """Append-only. A position counts from 1; 0 means before the first. Every store keeps the same contract suite.
+
+    A run that begins with `RunForked` holds only what it does not inherit: `read` and `lines` put in front what it was
+    forked from, as it is stored there; all else tells of its own records.
+    """
 
     def append(self, run_id: str, records: Sequence[Record], *, expected: int) -> None:
         """Write all of ``records`` or none, durably: one or more whole appends.
 
         Appends that are there already, byte for byte, are no second append and no error; those behind them are written.
+        A fork is begun at the position it goes on from.
 
         Raises:
             StaleAppend: the run is not at ``expected``, or other records stand there.
             ValueError: the records do not follow each other or the run (positions, times, ``left``).
-            BadInput: a record holds what has no canonical spelling.
+            BadInput: a record holds what has no canonical spelling, or the run to be forked has no such append.
         """
         ...
 
@@ -152,6 +162,7 @@ def check_batch(run_id: str, records: Sequence[Record], *, expected: int) -> Non
     check_run_id(run_id)
     if not records:
         raise ValueError("an append has at least one record")
+    _check_forks(records, expected)
     still, last = 0, records[0].at
     for number, record in enumerate(records, start=expected + 1):
         if record.position != number or record.run_id != run_id:
@@ -165,3 +176,9 @@ def check_batch(run_id: str, records: Sequence[Record], *, expected: int) -> Non
         still, last = record.left, record.at
     if still:
         raise ValueError(f"{still} records of the append are missing")
+
+
+def _check_forks(records: Sequence[Record], expected: int) -> None:
+    for place, record in enumerate(records):
+        if type(record.event) is RunForked and (place or record.left or record.event.position != expected):
+            raise ValueError("a fork is the first record of a run, alone in its append, behind the one it goes on from")

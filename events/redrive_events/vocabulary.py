@@ -48,6 +48,28 @@ class RunStarted(EventData, frozen=True, tag="run_started"):
     parent: Lineage | None = None
 
 
+class RunForked(EventData, frozen=True, tag="run_forked"):
+    """A run was asked for that goes on from ``position`` of another one, whose chain has this ``digest`` there.
+
+    What stands up to there is inherited, and not written again: this is the first record of the run's own. ``nonce``
+    begins with that of the tree's root, whose masked values it shares. Where ``agent`` is empty, it and all ``parts``
+    are as they were; ``contract`` and ``policy`` are given for this run, whichever program drives it, ``labels`` in
+    the place of the others.
+    """
+
+    parent: str
+    position: int
+    digest: str
+    nonce: str
+    rules: int
+    agent: str = ""
+    version: str = ""
+    parts: dict[str, Part] = {}
+    contract: Terms | None = None
+    policy: Part | None = None
+    labels: dict[str, str] | None = None
+
+
 class MessageReceived(EventData, frozen=True, tag="message_received"):
     """Somebody spoke into the run. Empty content says only "go on"; after the ``last`` message the run may end.
 

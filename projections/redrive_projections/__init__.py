@@ -7,6 +7,7 @@ from redrive_projections.completion import GOAL, claims, missing, partly_worded,
 from redrive_projections.digests import Parting, partings
 from redrive_projections.effects import LATE_OUTCOME, Effect, effects
 from redrive_projections.folding import evolve, fold, state_at
+from redrive_projections.forking import begun_as, forks_in, is_run, start_of
 from redrive_projections.handover import handover
 from redrive_projections.moments import spelled_moment
 from redrive_projections.people import OF_PEOPLE, doubts_of, expired
@@ -39,6 +40,7 @@ __all__ = [
     "Watch",
     "answered_by",
     "approvals",
+    "begun_as",
     "bounded",
     "called_as",
     "claims",
@@ -49,9 +51,11 @@ __all__ = [
     "exhausted",
     "expired",
     "fold",
+    "forks_in",
     "handover",
     "harmless",
     "holds",
+    "is_run",
     "kept_of",
     "left",
     "limits",
@@ -72,6 +76,7 @@ __all__ = [
     "slots",
     "spelled_moment",
     "spoken_of",
+    "start_of",
     "state_at",
     "state_view",
     "status",

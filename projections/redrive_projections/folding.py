@@ -49,6 +49,7 @@ from redrive_events import (
     Request,
     Returned,
     RunEnded,
+    RunForked,
     RunStarted,
     SignalsHeard,
     StopDecided,
@@ -59,6 +60,7 @@ from redrive_events import (
     blocks_of,
     text_of,
 )
+from redrive_projections.forking import forked
 from redrive_projections.people import OF_PEOPLE, approval, message, person_asked, stated
 from redrive_projections.saying import notice, referred, respond, settle, settled
 from redrive_projections.state import Call, Fact, RunState, close
@@ -94,8 +96,7 @@ def state_at(log: EventLog, run_id: str, position: int) -> RunState:
 def evolve(state: RunState, record: Record) -> RunState:
     """One record further: place and time come from the record, everything else from its event."""
     event = record.event
-    if state.position == 0:
-        state.run_id = record.run_id
+    state.run_id = record.run_id
     if type(event) is Quarantined:  # its time may be anything
         state.position = record.position
         state.quarantined[record.position] = event.reason
@@ -114,7 +115,7 @@ def evolve(state: RunState, record: Record) -> RunState:
 
 
 def _count_time(state: RunState, event: Event, at: datetime) -> None:
-    """Time in which only people are awaited does not count, nor that between two workers.
+    """Time in which only people are awaited does not count, nor that between two workers, or in front of a fork.
 
     What a stranger appends says nothing of a worker, so the time before it counts with the worker's next record.
     """
@@ -321,6 +322,7 @@ def _nothing(state: RunState, event: Event, position: int) -> None:
 
 _CHANGES: dict[type, Callable[[RunState, Any, int], None]] = {
     RunStarted: _started,
+    RunForked: forked,
     MessageReceived: message,
     ApprovalGiven: approval,
     OutcomeStated: stated,

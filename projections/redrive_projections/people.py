@@ -20,6 +20,7 @@ def message(state: RunState, event: MessageReceived, position: int) -> None:
     state.last_word = state.last_word or event.last
     for asked in [place for place, request in state.requests.items() if _is_answer(request, event, state.now)]:
         del state.requests[asked]
+    state.people = [asked for asked in state.people if not _is_answer(asked, event, state.now)]
     if event.content:
         # what is said while a reply or its calls are awaited stands after their responses
         state.waiting.append(received(event, position))

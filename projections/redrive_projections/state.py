@@ -16,11 +16,13 @@ from redrive_events import (
     ModelFailed,
     ModelReplied,
     ObservationReceived,
+    PersonAsked,
     PlanDrawn,
     Purpose,
     ReconcileAsked,
     Request,
     RunEnded,
+    RunForked,
     RunStarted,
     StopDecided,
     Terms,
@@ -86,6 +88,8 @@ class RunState(msgspec.Struct):
     workflow, ``done`` what its steps came to, ``off_plan`` why the rest is to be drawn anew.
     ``tried`` are the calls of earlier replies in short. ``undoing`` is why what was done is undone before the run is
     given up: ``effects`` are the calls that landed and were not, ``not_undone`` those of them that were tried in vain.
+    ``forked`` is how it was forked from another run, if it was, with all that is given for it; ``people`` were asked
+    there, and are asked again.
     ``quarantined`` says why the events at these positions cannot be read: all else is then no more than a guess.
     """
 
@@ -132,6 +136,8 @@ class RunState(msgspec.Struct):
     wall_us: int = 0
     watch: Watch = msgspec.field(default_factory=Watch)
     failure: ModelFailed | None = None
+    forked: RunForked | None = None
+    people: list[PersonAsked] = []
     quarantined: dict[int, str] = {}
 
     @property

@@ -45,6 +45,7 @@ from redrive_events import (
     ReflectionNoted,
     ReplyRefused,
     RunEnded,
+    RunForked,
     RunStarted,
     SignalsHeard,
     StopDecided,
@@ -152,6 +153,14 @@ def _started(seen: _Seen) -> str:
     whom = f" for {event.principal}" if event.principal else ""
     goal = f": {one_line(event.goal, VALUE_CHARS_MAX)}" if event.goal else ""
     return one_line(f"{event.agent} {event.version}".strip() + whom) + goal
+
+
+def _forked(seen: _Seen) -> str:
+    event = seen.event
+    given = [name for name, one in (("contract", event.contract), ("policy", event.policy)) if one is not None]
+    other = f", with another {' and '.join(given)}" if given else ""
+    whom = f", by {event.agent} {event.version}".rstrip() if event.agent else ""
+    return one_line(f"from run {event.parent} at {event.position}{whom}{other}")
 
 
 def _message(seen: _Seen) -> str:
@@ -318,6 +327,7 @@ def _count(number: int, what: str) -> str:
 # What kind of event it is, in one word, and the rest of its line.
 _WORDS: dict[type, tuple[str, _Told]] = {
     RunStarted: ("started", _started),
+    RunForked: ("forked", _forked),
     MessageReceived: ("said", lambda seen: f"{seen.event.role or seen.event.actor}: {_message(seen)}"),
     ApprovalGiven: ("approval", _approval),
     OutcomeStated: ("learnt", _reconciled),

@@ -44,7 +44,7 @@ def recording_in(path: Path | str) -> Recording:
         BadInput: the file cannot be read, is no recording, or holds another number of runs.
     """
     log, portable = load_portable(path)
-    heads = [head for head in portable.runs if not head.run_id.endswith(NOTES)]
+    heads = [one for one in portable.runs if not one.run_id.endswith(NOTES) and one.run_id not in portable.inherited]
     if len(heads) != 1:
         raise BadInput(f"one run is wanted, and it holds {len(heads)}", place=str(path))
     return recording_of(log, heads[0].run_id, head=heads[0])

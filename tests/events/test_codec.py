@@ -283,7 +283,7 @@ def test_any_changed_byte_breaks_the_chain_at_its_place(run: list[Record], data:
     """One bit of one byte of one line; where that makes it a line of another run or place, this is what is said."""
     lines = chained(run)
     index = data.draw(st.integers(0, len(lines) - 1))
-    position, seal, line = lines[index]
+    position, seal, line, _ = lines[index]
     at, bit = data.draw(st.integers(0, len(line) - 1)), data.draw(st.integers(0, 7))
     changed = line[:at] + bytes([line[at] ^ 1 << bit]) + line[at + 1 :]
     with pytest.raises(BrokenChain, match=r"the bytes are not those that were written|out of place") as caught:
@@ -296,7 +296,7 @@ def test_any_changed_byte_breaks_the_chain_at_its_place(run: list[Record], data:
 def test_lines_that_were_not_changed_pass(run: list[Record]) -> None:
     """All of them, and as they are; more than the head knows of may have come since."""
     lines = chained(run)
-    for head in (None, *(Head("run-1", position, seal) for position, seal, _ in lines), Head("run-1", 0, START)):
+    for head in (None, *(Head("run-1", position, seal) for position, seal, *_ in lines), Head("run-1", 0, START)):
         assert list(checked("run-1", lines, head=head)) == lines
 
 

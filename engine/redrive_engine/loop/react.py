@@ -8,6 +8,7 @@ from redrive_engine.loop.calling import approved, called, unapproved
 from redrive_engine.loop.effects import reconciled, taken_up, undone
 from redrive_engine.loop.ending import closed, ended, escalated, expiry, unanswered
 from redrive_engine.loop.follows import Follows
+from redrive_engine.loop.forking import gone_on
 from redrive_engine.loop.guards import stalled, warned
 from redrive_engine.loop.leaving import leave_of, left
 from redrive_engine.loop.observing import observed
@@ -32,6 +33,7 @@ from redrive_events import (
     Purpose,
     Record,
     ReplyRefused,
+    RunForked,
     StopDecided,
 )
 from redrive_projections import Message, RunState, exhausted, expired, kept_of, references, request_digest, sealed
@@ -81,6 +83,8 @@ def heard(program: Program, s: RunState, signal: Event) -> Follows:
             yield from approved(program, s, signal)
         case OutcomeStated(call=call) if call in s.calls:
             yield from reconciled(program, s, signal)
+        case RunForked() if s.running:
+            yield from gone_on(program, s)
         case _:
             pass
 

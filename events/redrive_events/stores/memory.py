@@ -9,6 +9,7 @@ from itertools import islice
 from redrive_events.codec import decode, decode_page, time_of
 from redrive_events.log import Batch, Damage, Head, Lease, Span, StoredLine
 from redrive_events.record import Record
+from redrive_events.stores.inheriting import inherited
 from redrive_events.stores.sealing import PAGE, UNBEGUN, Tip, granted, sealed, spelled, standing
 
 
@@ -46,8 +47,9 @@ class MemoryLog:
 
     def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
         """The same records as stored bytes, see `EventLog.lines`."""
+        after = max(after, 0)
         with self._lock:
-            lines = self._streams.get(run_id, [])[max(after, 0) :]
+            lines = self._inherited(run_id, after) + self._own(run_id, after)
         yield from lines
 
     def read_all(self, *, after: int = 0) -> Iterator[tuple[int, Record]]:
@@ -55,7 +57,7 @@ class MemoryLog:
         with self._lock:
             order = self._order[max(after, 0) :]
         for offset, (run_id, position) in enumerate(order, start=max(after, 0) + 1):
-            yield offset, decode(self._streams[run_id][position - 1].line, run_id=run_id, position=position)
+            yield offset, decode(self._own(run_id, position - 1)[0].line, run_id=run_id, position=position)
 
     def order(self, *, after: int = 0) -> Iterator[Span]:
         """The order without the records, see `EventLog.order`."""
@@ -103,6 +105,25 @@ class MemoryLog:
             last = lines[-1]
             self._tips[run_id] = Tip(last.position, last.digest, time_of(last.line))
 
+    def _own(self, run_id: str, after: int) -> list[StoredLine]:
+        """The lines of a run's own behind a position."""
+        lines = self._streams.get(run_id, [])
+        return lines[max(after - lines[0].position + 1, 0) :] if lines else []
+
+    def _first(self, run_id: str) -> StoredLine | None:
+        return next(iter(self._streams.get(run_id, [])), None)
+
+    def _inherited(self, run_id: str, after: int) -> list[StoredLine]:
+        first = self._first(run_id)
+        if first is None or first.position == after + 1:
+            return []
+        return [
+            one._replace(owner=stretch.run_id)
+            for stretch in inherited(first, self._first)
+            for one in self._own(stretch.run_id, after)
+            if one.position <= stretch.end
+        ]
+
     def _write(self, batches: Iterable[tuple[Batch, list[bytes]]]) -> None:
         with self._lock:
             # Nothing that a reader can see changes before every batch was found right.
@@ -110,9 +131,9 @@ class MemoryLog:
             fresh: dict[str, list[StoredLine]] = {}
             order: list[tuple[str, int]] = []
 
-            def stored(run_id: str, after: int, count: int) -> list[bytes]:
-                there = self._streams.get(run_id, []) + fresh.get(run_id, [])
-                return [line for _, _, line in there[after : after + count]]
+            def stored(run_id: str, after: int, count: int) -> list[StoredLine]:
+                there = self._own(run_id, after) + [one for one in fresh.get(run_id, []) if one.position > after]
+                return there[:count]
 
             for batch, lines in batches:
                 run_id = batch.run_id

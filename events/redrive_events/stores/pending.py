@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TypeAlias
 
-from redrive_events.log import Batch
+from redrive_events.log import Batch, StoredLine
 from redrive_events.stores.contents import Contents
 from redrive_events.stores.packing import packed
 from redrive_events.stores.reading import ROWS, lines_of
@@ -46,6 +46,7 @@ class Pending:
 
         Raises:
             StaleAppend: the run is not where the batch expects it, or other records stand there.
+            BadInput: it is a fork of what is not there, or under the id of another run.
             ValueError: the time falls.
         """
         believed = self._known.get(batch.run_id)
@@ -96,8 +97,7 @@ class Pending:
         if len(self._rows) >= GATHERED_MAX:
             self.flush()
 
-    def _stored(self, run_id: str, after: int, count: int) -> list[bytes]:
+    def _stored(self, run_id: str, after: int, count: int) -> list[StoredLine]:
         self.flush()
         rows = self.db.execute(ROWS, (after, run_id, count)).fetchall()
-        lines = [one for row in rows for one in lines_of(row, self._contents.find) if one.position > after]
-        return [one.line for one in lines[:count]]
+        return [one for row in rows for one in lines_of(row, self._contents.find) if one.position > after][:count]

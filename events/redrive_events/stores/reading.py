@@ -49,6 +49,12 @@ def lines_of(row: Row, find: Find) -> Iterator[StoredLine]:
         yield StoredLine(last - count + 1 + number, digest, line)
 
 
+def beginning(row: Row) -> int:
+    """The position of the first record of a row."""
+    last, digests, _ = row
+    return last - _count(digests) + 1
+
+
 def _count(digests: bytes) -> int:
     """How many records a row holds; none holds none."""
     return len(digests) // DIGEST_BYTES or 1

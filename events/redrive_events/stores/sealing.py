@@ -8,10 +8,11 @@ from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from redrive_events.chain import START, link
-from redrive_events.codec import encode, time_of
-from redrive_events.errors import LeaseHeld, StaleAppend
-from redrive_events.log import Batch, Lease, check_batch
+from redrive_events.codec import decode, encode, time_of
+from redrive_events.errors import BadInput, LeaseHeld, StaleAppend
+from redrive_events.log import Batch, Lease, StoredLine, check_batch
 from redrive_events.record import check_run_id
+from redrive_events.vocabulary import RunForked
 
 # How many records are read at once.
 PAGE = 512
@@ -28,8 +29,8 @@ class Tip(NamedTuple):
 UNBEGUN = Tip(0, START, "")
 
 
-# The lines of a run behind a position, at most so many.
-Stored: TypeAlias = Callable[[str, int, int], list[bytes]]
+# The lines of a run's own behind a position, at most so many.
+Stored: TypeAlias = Callable[[str, int, int], list[StoredLine]]
 
 
 class Sealed(NamedTuple):
@@ -60,10 +61,15 @@ def sealed(batch: Batch, lines: list[bytes], tip: Tip, stored: Stored) -> Sealed
 
     Raises:
         StaleAppend: the run is not where the batch expects it, or other records stand there.
+        BadInput: it is a fork of what is not there, or under the id of another run.
         ValueError: the time falls.
     """
+    fork = batch.records[0].event
+    if isinstance(fork, RunForked) and tip.position <= batch.expected:
+        tip = _forked(batch.run_id, fork, tip, stored)
     if tip.position != batch.expected:
-        known = stored(batch.run_id, batch.expected, len(lines)) if tip.position > batch.expected else []
+        behind = tip.position > batch.expected
+        known = [one.line for one in stored(batch.run_id, batch.expected, len(lines))] if behind else []
         if not known or known != lines[: len(known)]:
             raise StaleAppend(batch.run_id, expected=batch.expected, actual=tip.position)
         lines = lines[len(known) :]
@@ -76,6 +82,21 @@ def sealed(batch: Batch, lines: list[bytes], tip: Tip, stored: Stored) -> Sealed
     digests = list(accumulate(lines, link, initial=tip.digest))
     last = Tip(tip.position + len(lines), digests[-1], at if len(lines) == 1 else time_of(lines[-1]))
     return Sealed(first, digests[1:], lines, last)
+
+
+def _forked(run_id: str, fork: RunForked, tip: Tip, stored: Stored) -> Tip:
+    """The end of what a run that nobody has begun is forked from."""
+    place = f"run {run_id}"
+    if tip.position:
+        raise BadInput("the id is taken by another run", place=place)
+    joint = next(iter(stored(fork.parent, fork.position - 1, 1)), None)
+    if joint is None or joint.position != fork.position:
+        raise BadInput(f"run {fork.parent} has no event {fork.position} of its own to go on from", place=place)
+    if joint.digest.hex() != fork.digest:
+        raise BadInput(f"event {fork.position} of run {fork.parent} is not the one to go on from", place=place)
+    if decode(joint.line).left:
+        raise BadInput(f"event {fork.position} of run {fork.parent} is not the last of an append", place=place)
+    return Tip(joint.position, joint.digest, time_of(joint.line))
 
 
 def granted(run_id: str, worker: str, held: Lease | None, *, ttl_s: float) -> Lease:

@@ -9,8 +9,11 @@ from contextlib import closing, suppress
 from itertools import islice
 
 from redrive_events.log import Damage
+from redrive_events.stores.contents import CONTENT, content_of
+from redrive_events.stores.inheriting import forked_by
 from redrive_events.stores.layout import SCHEMA
 from redrive_events.stores.packing import inflated
+from redrive_events.stores.reading import COLUMNS, lines_of
 
 _OBJECTS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
 # From run to run, without a look at what lies between.
@@ -27,6 +30,7 @@ _OFFSETS = "SELECT last_offset, count FROM appends ORDER BY last_offset"
 _SPANS = """
     SELECT last_id, count, last_offset, run_id, position
     FROM appends LEFT JOIN runs ON run = last_id >> 32 ORDER BY last_id, last_offset"""
+_FIRST = f"SELECT {COLUMNS} FROM events WHERE id > ? ORDER BY id LIMIT 1"
 _UNORDERED = "SELECT run_id FROM runs WHERE run NOT IN (SELECT last_id >> 32 FROM appends) LIMIT 1"
 
 
@@ -90,7 +94,8 @@ def _spans(db: sqlite3.Connection) -> Iterator[Damage]:
         if last >> 32 != run:
             if reached != end:
                 yield _unordered(run_id, reached + 1)
-            run, run_id, reached, end, before = last >> 32, named, 0, written, 0
+            run, run_id, end, before = last >> 32, named, written, 0
+            reached = 0 if last & 0xFFFFFFFF == count else _behind(db, run)
         if (last & 0xFFFFFFFF) - count != reached or offset <= before:
             yield _unordered(run_id, reached + 1)
         reached, before = last & 0xFFFFFFFF, offset
@@ -98,6 +103,13 @@ def _spans(db: sqlite3.Connection) -> Iterator[Damage]:
         yield _unordered(run_id, reached + 1)
     for (missing,) in db.execute(_UNORDERED):
         yield _unordered(missing, 1)
+
+
+def _behind(db: sqlite3.Connection, run: int) -> int:
+    """Behind which position the own records of a run begin: not the first only where it was forked from another."""
+    row = db.execute(_FIRST, (run << 32,)).fetchone()
+    first = next(lines_of(row, lambda blob: content_of(db.execute(CONTENT, (blob,)).fetchall()))) if row else None
+    return first.position - 1 if first is not None and forked_by(first.line) else 0
 
 
 def _unordered(run_id: str, position: int) -> Damage:

@@ -17,8 +17,9 @@ from redrive_events.stores.committing import Committer
 from redrive_events.stores.connections import Connections
 from redrive_events.stores.contents import CONTENT, content_of
 from redrive_events.stores.durability import Durability
+from redrive_events.stores.inheriting import inherited
 from redrive_events.stores.pending import Pending
-from redrive_events.stores.reading import COLUMNS, ROWS, ROWS_MAX, Row, lines_of, records_of
+from redrive_events.stores.reading import COLUMNS, ROWS, ROWS_MAX, Row, beginning, lines_of, records_of
 from redrive_events.stores.sealing import PAGE, UNBEGUN, granted, spelled, standing
 from redrive_events.stores.sizes import Sizes, sizes
 from redrive_events.stores.soundness import flaws
@@ -85,16 +86,17 @@ class SqliteLog:
 
     def read(self, run_id: str, *, after: int = 0) -> Iterator[Record]:
         """Records of the run in order, see `EventLog.read`."""
-        for row in self._kept(run_id, after):
-            records = records_of(run_id, row, self._content)
-            yield from records[max(after - row[0] + len(records), 0) :]
+        for owner, end, row in self._kept(run_id, after):
+            records = records_of(owner, row, self._content)
+            before = row[0] - len(records)
+            yield from records[max(after - before, 0) : max(end - before, 0)]
 
     def lines(self, run_id: str, *, after: int = 0) -> Iterator[StoredLine]:
         """The same records as stored bytes, see `EventLog.lines`."""
-        for row in self._kept(run_id, after):
+        for owner, end, row in self._kept(run_id, after):
             for stored in lines_of(row, self._content):
-                if stored.position > after:
-                    yield stored
+                if after < stored.position <= end:
+                    yield stored if owner == run_id else stored._replace(owner=owner)
 
     def read_all(self, *, after: int = 0) -> Iterator[tuple[int, Record]]:
         """All records of all runs, see `EventLog.read_all`."""
@@ -172,8 +174,29 @@ class SqliteLog:
         """Let go of the file; a thread that is reading or writing finishes first."""
         self._connections.close()
 
-    def _kept(self, run_id: str, after: int) -> Iterator[Row]:
-        """Its rows from the one that holds what stands behind ``after``, a page at a time."""
+    def _kept(self, run_id: str, after: int) -> Iterator[tuple[str, int, Row]]:
+        """The rows that hold what stands behind ``after``, in front of its own those that it inherits.
+
+        Each with the run whose own it is, and up to which position it is read.
+        """
+        own = self._own(run_id, after)
+        for row in islice(own, 1):
+            gap = beginning(row) > after + 1
+            for stretch in inherited(next(lines_of(row, self._content)), self._first) if gap else ():
+                for one in self._own(stretch.run_id, after):
+                    yield *stretch, one
+                    if one[0] >= stretch.end:
+                        break
+            yield run_id, POSITION_MAX, row
+        for row in own:
+            yield run_id, POSITION_MAX, row
+
+    def _first(self, run_id: str) -> StoredLine | None:
+        rows = cast("list[Row]", self._rows(ROWS, 0, run_id, 1))
+        return next(lines_of(rows[0], self._content)) if rows else None
+
+    def _own(self, run_id: str, after: int) -> Iterator[Row]:
+        """Its own rows from the one that holds what stands behind ``after``, a page at a time."""
         after = min(max(after, 0), POSITION_MAX)
         while page := cast("list[Row]", self._rows(ROWS, after, run_id, ROWS_MAX)):
             yield from page
