@@ -26,11 +26,19 @@ CANDIDATES_MAX = 5
 
 
 class Chosen(NamedTuple):
-    """A run, the log that has it, and how far it had come when it was written."""
+    """A run, the log that has it, and how far it had come when it was written; in a file, so the remarks on it."""
 
     run_id: str
     log: EventLog
     head: Head
+    noted: Head | None = None
+
+    def streams(self) -> Iterator[Head]:
+        """The heads of the run and, if there is any, of what was remarked on it."""
+        yield self.head
+        noted = self.noted or self.log.head(self.run_id + NOTES)
+        if noted.position:
+            yield noted
 
     def recording(self) -> Recording:
         """The run's records, as far as they can be read."""
@@ -127,8 +135,9 @@ def _is_file(path: Path) -> bool:
 
 def _in_file(path: Path) -> Iterator[Chosen]:
     log, portable = load_portable(path)
-    heads = (head for head in portable.runs if head.run_id not in portable.inherited)
-    return (Chosen(head.run_id, log, head) for head in heads if not head.run_id.endswith(NOTES))
+    heads = {head.run_id: head for head in portable.runs if head.run_id not in portable.inherited}
+    runs = (head for run_id, head in heads.items() if not run_id.endswith(NOTES))
+    return (Chosen(head.run_id, log, head, heads.get(head.run_id + NOTES)) for head in runs)
 
 
 @contextmanager

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from redrive_engine.signals import annotate
+from redrive_events import AnnotationMade, SqliteLog
 from tests.cli.conftest import Redrive
 
 FLIPPED = "substr(lines, 1, 40) || x'7e' || substr(lines, 42)"
@@ -128,6 +131,17 @@ def test_a_changed_recording_is_found(redrive: Redrive, incident: str, folder: P
     said = redrive("verify", "bad.jsonl")
     assert said.code == 1
     assert said.err == f"redrive: run {incident}: position 1: the bytes are not those that were written\n"
+
+
+def test_a_recording_whose_last_remarks_are_cut_off_is_found(redrive: Redrive, incident: str, folder: Path) -> None:
+    """It says in front how far the remarks on a run had come."""
+    with closing(SqliteLog("redrive.db")) as log:
+        annotate(log, incident, AnnotationMade(name="task_success", value=1, source="judge"), at=datetime.now(UTC))
+    text = redrive("export", incident).out
+    (folder / "cut.jsonl").write_text(text[:-40], encoding="utf-8")
+    said = redrive("verify", "cut.jsonl")
+    assert said.code == 1
+    assert said.out.startswith(f"{incident}@notes  position 1  cut off  cut off, 1 records were written\n")
 
 
 def test_only_the_named_runs_are_checked(redrive: Redrive, incident: str, refund: str) -> None:

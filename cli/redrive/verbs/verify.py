@@ -12,7 +12,7 @@ from redrive.chosen import Choice
 from redrive.options import LOG, JsonOption, LogOption, RunsArgument
 from redrive.signatures import checker
 from redrive.terminal import columns, counted, say, say_json, watched
-from redrive_events import NOTES, BadInput, Damage, EventLog, Head, Heads, against, damage_of
+from redrive_events import BadInput, Damage, EventLog, Head, Heads, against, damage_of
 from redrive_projections import one_line
 
 
@@ -67,6 +67,4 @@ def _streams(names: Sequence[str], choice: Choice) -> Iterator[tuple[EventLog, H
         yield from ((choice.log, head) for head in choice.log.runs())
     for name in names:
         for one in choice.named(name):
-            yield one.log, one.head
-            if (remarks := one.log.head(one.run_id + NOTES)).position:
-                yield one.log, remarks
+            yield from ((one.log, head) for head in one.streams())
