@@ -74,7 +74,12 @@ def digest(value: object) -> str:
 
 def call_digest(tool: str, arguments: Json) -> str:
     """The digest of a call: the same tool with the same arguments, in whatever order, has the same."""
-    return digest({"tool": tool, "arguments": arguments})
+    return spelled_call_digest(tool, canonical(arguments))
+
+
+def spelled_call_digest(tool: str, arguments: bytes) -> str:
+    """As `call_digest`, of arguments in their canonical spelling."""
+    return hashlib.sha256(b'{"arguments":%b,"tool":%b}' % (arguments, canonical(tool))).hexdigest()
 
 
 def shown_digest(tool: str, arguments: Json, object: Json = None, destination: Json = None) -> str:  # noqa: A002
