@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         replay_is_same,
         status_is,
         steps_at_most,
+        the_budget_is_kept,
         what_was_called_is_what_was_allowed,
     )
     from redrive_replays.testing.recordings import file_name, plain_name
@@ -48,7 +49,8 @@ _DOORS = {
         *("EVERY", "Promise", "at_most", "called", "called_before", "calls", "cost_at_most", "fact", "never_after"),
         *("never_called", "replay_is_same", "status_is", "steps_at_most", "a_fault_leads_to_no_blind_retry"),
         *("every_claim_has_its_observation", "it_ended_for_a_known_reason", "nothing_begins_after_the_end"),
-        *("nothing_forbidden_was_called", "nothing_observed_grants_anything", "what_was_called_is_what_was_allowed"),
+        *("nothing_forbidden_was_called", "nothing_observed_grants_anything", "the_budget_is_kept"),
+        "what_was_called_is_what_was_allowed",
     ),
     "fixture": ("Trajectories",),
     "freezing": ("Frozen", "frozen", "mask_for", "unmasked"),
@@ -103,6 +105,7 @@ __all__ = [
     "replay_is_same",
     "status_is",
     "steps_at_most",
+    "the_budget_is_kept",
     "unmasked",
     "what_was_called_is_what_was_allowed",
 ]

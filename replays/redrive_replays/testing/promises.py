@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from redrive_engine import Budget, Contract
-from redrive_events import Json, Record
+from redrive_events import Json, Limits, ModelAsked, Record, ToolCalled
+from redrive_projections import RunState, evolve, exhausted, used
 from redrive_replays.testing.answering import ANSWERS
 from redrive_replays.testing.matching import Matcher, matcher_of
 from redrive_replays.testing.references import References
@@ -196,6 +197,24 @@ def _same(trajectory: Trajectory) -> Iterator[str]:
 
 
 replay_is_same: Final = Promise("the replay is the same", _same)
+
+
+def _over_budget(trajectory: Trajectory) -> Iterator[str]:
+    """Whatever is asked of the model, or called, is asked while there is something left of each limit."""
+    state = RunState()
+    for record in trajectory.records:
+        event = record.event
+        budget = state.started.contract.budget if state.started else Limits()
+        if isinstance(event, ModelAsked) and (spent := exhausted(budget, state)) is not None:
+            yield f"the model is asked at {record.position}, with no {spent.replace('_', ' ')} left"
+        evolve(state, record)
+        most = budget.tool_calls if isinstance(event, ToolCalled) and event.compensates is None else None
+        if most is not None and used(state)["tool_calls"] > most:
+            yield f"what is called at {record.position} is more than {most} calls"
+
+
+# Of the run itself: those that it began have budgets of their own, and what they use counts in it.
+the_budget_is_kept: Final = Promise("the budget is kept", _over_budget)
 
 
 def _answer(name: str, breaks: Callable[[Sequence[Record]], Iterator[str]]) -> Promise:

@@ -30,7 +30,7 @@ from redrive_events import (
     kind_of,
 )
 from redrive_projections import OF_PEOPLE, RunState
-from redrive_replays.whatif.changes import Changes, door_of
+from redrive_replays.whatif.changes import Changes, Doorway, InPlace, door_of
 from redrive_replays.whatif.course import Course, Open
 from redrive_replays.whatif.live import LIVES, Asking, Live, asking
 from redrive_replays.whatif.nearby import ASSUMED, assumable, given_at_the_edge, number_of
@@ -213,6 +213,9 @@ class _Drive:
     def _served(self, position: int, request: Request) -> _Served | None:
         """The answer to an open request; None if the recording has none that is sure, or may be assumed."""
         asked, key = self.course.open[position], self.course.key(position)
+        door = self._doorway(request)
+        if door is not None and (given := door.before(position, request, asked.at)) is not None:
+            return self._in_place(given, position, asked.at, 0)
         answer = self.matched.get(position)
         if answer is None and position not in self.asked_live:
             answer = self.branch.recorded.peek(key, asked.turn) or self._given(position, request)
@@ -276,8 +279,21 @@ class _Drive:
             if limit_ms is not None and answer.took > timedelta(milliseconds=limit_ms):
                 at, label = later(asked.at, timedelta(milliseconds=limit_ms)), "recomputed"
                 event = given_up(request, stopping=False)
+        door = self._doorway(request)
+        if door is not None and (given := door.behind(position, request, event, at)) is not None:  # type: ignore[arg-type]
+            return self._in_place(given, position, at, answer.position)
         cause = 0 if type(request) in OF_PEOPLE else position
         return _Served(at, answer.position, position, Happened(event, at, cause), label)
+
+    def _doorway(self, request: Request) -> Doorway | None:
+        """What stands in the door: nothing in that of people, nor once the run is ending."""
+        return self.changes.doorway if self.branch.state.stop is None and type(request) not in OF_PEOPLE else None
+
+    def _in_place(self, given: InPlace, position: int, at: datetime, order: int) -> _Served:
+        if given.assumption:
+            self._assume(position, given.assumption)
+        happened = Happened(given.answer, later(at, given.later), position)
+        return _Served(happened.at, order, position, happened, "assumed" if given.assumption else "given")
 
     def _without(self, position: int, request: Request, asked: Open) -> _Served | None:
         """A request without an answer is given up when the run has stopped; an approval may be assumed."""

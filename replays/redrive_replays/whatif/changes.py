@@ -5,14 +5,35 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
 from redrive_engine import Contract, Mask, Program
 from redrive_engine.masking import Door, masked_content
 from redrive_engine.policy import Policy
-from redrive_events import BadInput, Content, ObservationReceived, RunStarted
+from redrive_events import Answer, BadInput, Content, ObservationReceived, Request, RunStarted
+
+
+class InPlace(NamedTuple):
+    """What comes in place of an answer, how much later, and what is assumed with it, if anything is."""
+
+    answer: Answer
+    later: timedelta = timedelta()
+    assumption: str = ""
+
+
+class Doorway(Protocol):
+    """What stands in the door of a branch; of the same request it says the same, however often it is asked."""
+
+    def before(self, position: int, request: Request, at: datetime) -> InPlace | None:
+        """What is answered in place of what was recorded, which then waits for another request."""
+        ...
+
+    def behind(self, position: int, request: Request, answer: Answer, at: datetime) -> InPlace | None:
+        """What becomes of the recorded answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +43,7 @@ class Changes:
     ``observations`` by call and ``replies`` by step are given in the place of the recorded ones; content alone is that
     of a call that went well. ``approvals`` is what
     becomes of an approval that the recording has not. With ``beyond`` the branch goes on where the recording cannot
-    surely answer, each answer an assumption of its own.
+    surely answer, each answer an assumption of its own. ``doorway`` may put other answers in the place of any.
     """
 
     policy: Policy | None = None
@@ -34,6 +55,7 @@ class Changes:
     replies: Mapping[int, Content] = field(default_factory=dict)
     approvals: Literal["stop", "grant", "refuse"] = "stop"
     beyond: bool = False
+    doorway: Doorway | None = None
 
     def masked(self, door: Door) -> Changes:
         """The same changes, with what ``door`` masks of what they give."""
