@@ -12,11 +12,11 @@ import msgspec
 
 from redrive_engine import Happened, Mask, Program, append_of, mint, waiting_of
 from redrive_engine.live import given_up
+from redrive_engine.loop import ACTING
 from redrive_engine.masking import OPEN
 from redrive_events import (
     ApprovalAsked,
     ApprovalGiven,
-    CannotReplay,
     DeadlinePassed,
     LeaseGranted,
     OutcomeStated,
@@ -30,6 +30,7 @@ from redrive_events import (
     kind_of,
 )
 from redrive_projections import OF_PEOPLE, RunState
+from redrive_replays.redriving import begun_anew
 from redrive_replays.whatif.changes import Changes, Doorway, InPlace, door_of
 from redrive_replays.whatif.course import Course, Open
 from redrive_replays.whatif.live import LIVES, Asking, Live, asking
@@ -104,9 +105,8 @@ def branched(
         BadInput: a change cannot be made, or what is new in a masked run cannot be masked.
     """
     changes = changes or Changes()
-    start = records[0] if records else None
-    if start is None or not isinstance(start.event, RunStarted):
-        raise CannotReplay("the recording does not begin with the start of a run")
+    start = begun_anew(records)
+    assert isinstance(start.event, RunStarted)
     door = door_of(start.event, mask, run_id=start.run_id) if live or changes.gives else OPEN
     door.learn(records)
     changes = changes.masked(door)
@@ -125,6 +125,7 @@ class _Drive:
         self.course = Course()
         self.matched: dict[int, Answered] = {}
         self.assumed: set[int] = set()
+        self.unsure: set[int] = set()
         self.given: set[tuple[type, int]] = set()
         self.asked_live: set[int] = set()
         self.called_live: set[int] = set()
@@ -193,17 +194,36 @@ class _Drive:
 
     def _first(self) -> _Served | None:
         """The answer that comes first; None at the edge. The living are asked once all others are known."""
-        found, living = [], []
-        for position, request in self.branch.state.requests.items():
-            served = self.came.get(position) or self._served(position, request)
-            if served is not None:
-                found.append(served)
-            elif self._lives(position, request):
-                living.append(position)
-            else:
-                self.branch.edge = self._edge(position)
-                return None
-        return min([*found, *([self._lived(living)] if living else [])])
+        while True:
+            found, living = [], []
+            for position, request in self.branch.state.requests.items():
+                served = self.came.get(position) or self._served(position, request)
+                if served is not None:
+                    found.append(served)
+                elif self._lives(position, request):
+                    living.append(position)
+                else:
+                    self.branch.edge = self._edge(position)
+                    return None
+            first = min([*found, *([self._lived(living)] if living else [])])
+            if self._is_sure(first.position):
+                return first
+            self._drop(first.position)
+
+    def _is_sure(self, position: int) -> bool:
+        """Whether what came to pass beside a call is what did in the recording, before its answer and behind it."""
+        answer, state = self.matched.get(position), self.branch.state
+        if answer is None or answer.given or position in self.assumed or not isinstance(answer.request, ToolCalled):
+            return True
+        if self.course.settled(self.course.open[position]) != answer.settled:
+            return False
+        beside = (at for at, one in state.requests.items() if isinstance(one, ToolCalled) and one.effect in ACTING)
+        return all(at in self.matched and not self.matched[at].given for at in beside if at != position)
+
+    def _drop(self, position: int) -> None:
+        """The recorded answer of a request is none here, and may be one elsewhere."""
+        self.unsure.add(position)
+        self.branch.recorded.served.discard(self.matched.pop(position).position)
 
     def _edge(self, position: int) -> Edge:
         request, asked = self.branch.state.requests[position], self.course.open[position]
@@ -217,8 +237,12 @@ class _Drive:
         if door is not None and (given := door.before(position, request, asked.at)) is not None:
             return self._in_place(given, position, asked.at, 0)
         answer = self.matched.get(position)
+        if answer is not None and answer.key != key and not answer.given and position not in self.assumed:
+            self._drop(position)  # another write has begun beside it since it was asked
+            answer = None
         if answer is None and position not in self.asked_live:
-            answer = self.branch.recorded.peek(key, asked.turn) or self._given(position, request)
+            surely = None if position in self.unsure else self.branch.recorded.peek(key, asked.turn)
+            answer = surely or self._given(position, request)
             if answer is None and not self._lives(position, request):
                 answer = self._assumed(position, request, asked)
             if answer is not None:
@@ -226,13 +250,12 @@ class _Drive:
                 self.given |= {(type(request), number_of(answer))} if answer.given else set()
         if answer is None:
             return self._without(position, request, asked)
-        if answer.key != key and position not in self.assumed:
-            return None  # another write has begun beside it since it was asked
         return self._answered(position, request, asked, answer)
 
     def _given(self, position: int, request: Request) -> Answered | None:
         """What was given for a request of this number, unless it has answered already."""
-        found = given_at_the_edge(request, self.course.open[position], self.course.key(position), self.changes)
+        asked, key = self.course.open[position], self.course.key(position)
+        found = given_at_the_edge(self.branch.recorded, request, asked, key, self.changes)
         return None if found is None or (type(request), number_of(found)) in self.given else found
 
     def _lives(self, position: int, request: Request) -> bool:

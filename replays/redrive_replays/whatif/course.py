@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
 
 from redrive_engine.loop import ACTING
@@ -46,6 +46,14 @@ class Target(NamedTuple):
     digest: str
 
 
+class Beside(NamedTuple):
+    """A write that is under way beside another request: how long before or after that it began, and its own limit."""
+
+    target: Target
+    begun: timedelta
+    limit_ms: int
+
+
 @dataclass(slots=True)
 class Open:
     """A request, when and in which turn it was asked, after which writes, and beside which other ones."""
@@ -55,7 +63,7 @@ class Open:
     turn: int
     writes: tuple[Written, ...]
     said: str = ""
-    beside: list[Target] = field(default_factory=list)
+    beside: list[Beside] = field(default_factory=list)
 
     def key(self, calls: dict[int, Target]) -> Key:
         """What its answer hangs on, and never a position or a number."""
@@ -88,7 +96,7 @@ class Course:
         for record in records:
             event = record.event
             if isinstance(event, ToolCalled):
-                self._called(event)
+                self._called(event, record.at)
             if type(event) in REQUESTS:
                 self.open[record.position] = self._asked(state, event, record.at)  # type: ignore[arg-type]
         for position in [position for position in self.open if position not in state.requests]:
@@ -100,20 +108,24 @@ class Course:
 
     def _asked(self, state: RunState, request: Request, at: datetime) -> Open:
         said = request_digest(state.transcript(), b"") if isinstance(request, PersonAsked) else ""
-        beside = self._under_way(getattr(request, "call", 0))
+        beside = self._under_way(getattr(request, "call", 0), at)
         return Open(request, at, state.steps, tuple(self._writes), said, beside)
 
-    def _called(self, event: ToolCalled) -> None:
+    def settled(self, asked: Open) -> tuple[Written, ...]:
+        """The writes that came to an end since this was asked."""
+        return tuple(self._writes[len(asked.writes) :])
+
+    def _called(self, event: ToolCalled, at: datetime) -> None:
         target = Target(event.tool, event.digest)
         self.calls[event.call] = target
         if event.effect in ACTING:
             for other in self.open.values():
-                other.beside.append(target)
+                other.beside.append(Beside(target, at - other.at, event.timeout_ms or 0))
 
-    def _under_way(self, but: int) -> list[Target]:
+    def _under_way(self, but: int, at: datetime) -> list[Beside]:
         """The writes that are under way beside this call."""
         return [
-            self.calls[one.request.call]
+            Beside(self.calls[one.request.call], one.at - at, one.request.timeout_ms or 0)
             for one in self.open.values()
             if isinstance(one.request, ToolCalled) and one.request.effect in ACTING and one.request.call != but
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
 from typing import Final
 
@@ -58,14 +59,27 @@ def _is_call(one: Answered, request: ToolCalled) -> bool:
     return isinstance(known, ToolCalled) and (known.tool, known.digest) == (request.tool, request.digest)
 
 
-def given_at_the_edge(request: Request, asked: Open, key: Key, changes: Changes) -> Answered | None:
-    """What was given for the call or the step of this number."""
+def given_at_the_edge(
+    recorded: Recorded, request: Request, asked: Open, key: Key, changes: Changes
+) -> Answered | None:
+    """What was given for the call or the step of this number; it takes as long as the recorded answer did, if any."""
     said: Input | None = None
     if isinstance(request, ToolCalled) and (seen := changes.observations.get(request.call)) is not None:
         said = observation_of(seen, request.call)
     elif isinstance(request, ModelAsked) and (words := changes.replies.get(asked.turn + 1)) is not None:
         said = ModelReplied(content=words, model=request.model)
-    return Answered(request, said, key, asked.turn, timedelta(), 0, given=True) if said else None
+    if said is None:
+        return None
+    found = Answered(request, said, key, asked.turn, timedelta(), 0, given=True)
+    took = (one.took for one in recorded.answers if _is_same(one, found))
+    return dataclasses.replace(found, took=next(took, timedelta()))
+
+
+def _is_same(one: Answered, given: Answered) -> bool:
+    """Whether it was asked the same under the same number."""
+    if isinstance(given.request, ToolCalled) and not _is_call(one, given.request):
+        return False
+    return type(one.request) is type(given.request) and number_of(one) == number_of(given)
 
 
 def number_of(answer: Answered) -> int:

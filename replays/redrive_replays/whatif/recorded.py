@@ -28,14 +28,14 @@ from redrive_events import (
 from redrive_projections import RunState, evolve, expired
 from redrive_replays.replayer import appends
 from redrive_replays.whatif.changes import Changes
-from redrive_replays.whatif.course import Course, Key, Open
+from redrive_replays.whatif.course import Course, Key, Open, Written
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A recorded answer: to which request, asked in which turn, how long it took, and where it stands.
 
-    It is None where a person was asked, and said nothing in time.
+    It is None where a person was asked, and said nothing in time. Meanwhile these writes were ``settled``.
     """
 
     request: Request
@@ -45,6 +45,7 @@ class Answered:
     took: timedelta
     position: int
     given: bool = False
+    settled: tuple[Written, ...] = ()
 
 
 class Unasked(NamedTuple):
@@ -180,7 +181,8 @@ class _Reading:
 
     def _add(self, asked: Open, key: Key, record: Record, said: Input | None, took: timedelta) -> None:
         answer, given = _given(said, asked.request, asked.turn + 1, self.changes)
-        one = Answered(asked.request, answer, key, asked.turn, took, record.position, given)
+        settled = self.course.settled(asked)
+        one = Answered(asked.request, answer, key, asked.turn, took, record.position, given, settled)
         self.found.answers.append(one)
         self.found.by_key[key].append(one)
 
