@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
@@ -51,6 +51,7 @@ class Arguments:
             self._model: type[BaseModel] = create_model(
                 tool, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields
             )
+            self._shape = TypeAdapter(self._model)
             self.schema, places = unmarked(_plain(self._model.model_json_schema()))
         except PydanticUserError as error:
             raise TypeError(f"tool {tool}: an argument has a type that JSON cannot carry") from error
@@ -87,13 +88,14 @@ class Arguments:
 
     def _read(self, arguments: Json, unseen: Callable[[Json], bool] = lambda one: False) -> BaseModel | str:  # noqa: ARG005
         try:
-            return self._model.model_validate_json(canonical(arguments), strict=True)
+            found: BaseModel = self._shape.validator.validate_json(canonical(arguments), strict=True)
         except ValidationError as error:
             return misfits(error, arguments, self.schema, whole="arguments", unseen=unseen)
         except BadInput as error:
             return f"arguments: {error.problem}"
         except Exception as error:  # noqa: BLE001 - a validator of the user's may raise anything, and it is no fit
             return f"arguments: not allowed ({type(error).__name__})"
+        return found
 
 
 def _check(tool: str, parameter: inspect.Parameter, hints: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -14,6 +14,7 @@ from redrive_engine.program import Program
 from redrive_engine.world import Happened, World, waiting_of
 from redrive_events import (
     CONCLUSIONS,
+    EVENTS,
     STRANGERS,
     DecisionMade,
     Event,
@@ -28,6 +29,7 @@ from redrive_events import (
 from redrive_projections import RunState, evolve, fold
 
 _T = TypeVar("_T")
+_ABOUT_CALLS: Final = frozenset(kind for kind in EVENTS if "call" in getattr(kind, "__struct_fields__", ()))
 # How an append is waited for.
 Keep: TypeAlias = Callable[[Callable[[], None]], Awaitable[None]]
 
@@ -114,10 +116,9 @@ def append_of(program: Program, s: RunState, happened: Happened) -> list[Record]
 
 def cause_of(batch: list[Record], event: Event) -> int:
     """What a derived event follows from: the latest event about its call, the latest conclusion, or the input."""
-    call = getattr(event, "call", None)
-    if call is not None:
+    if type(event) in _ABOUT_CALLS and (call := event.call) is not None:  # type: ignore[union-attr]
         for record in reversed(batch):
-            if call in _calls(record.event):
+            if _is_about(record.event, call):
                 return record.position
     for record in reversed(batch[1:]):
         if type(record.event) in CONCLUSIONS:
@@ -145,8 +146,7 @@ def _place(s: RunState, event: Event, at: datetime, cause: int) -> Record:
     return Record(run_id=s.run_id, position=s.position + 1, at=at, cause=cause, left=0, event=event)
 
 
-def _calls(event: Event) -> tuple[int, ...]:
-    if type(event) is DecisionMade:
-        return tuple(one.call for one in event.calls)
-    call = getattr(event, "call", None)
-    return () if call is None else (call,)
+def _is_about(event: Event, call: int) -> bool:
+    if type(event) in _ABOUT_CALLS:
+        return event.call == call  # type: ignore[union-attr]
+    return type(event) is DecisionMade and call in [one.call for one in event.calls]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from redrive_events import Json
@@ -87,6 +88,7 @@ class Bounds:
         return plain[: self.rows_max] if isinstance(plain, list) and self.rows_max is not None else plain
 
 
+@lru_cache(maxsize=256)
 def is_json(media_type: str) -> bool:
     """Whether something of this type is read as JSON."""
     kind = media_type.partition(";")[0].strip().lower()

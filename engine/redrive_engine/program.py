@@ -10,7 +10,7 @@ from functools import cached_property
 import msgspec
 
 from redrive_engine.dialects import DIALECTS, Dialect
-from redrive_engine.policy import Policy
+from redrive_engine.policy import Grants, Policy
 from redrive_engine.tools import Declaration
 from redrive_engine.verifiers import Verifier
 from redrive_engine.ways import WAYS_OUT
@@ -56,7 +56,19 @@ class Program:
 
     def verifiers_of(self, tool: str) -> list[Verifier]:
         """The verifiers of a tool's observations, in the order given."""
-        return [one for one in self.verifiers if one.tool == tool]
+        return self._verifiers.get(tool, [])
+
+    @cached_property
+    def _verifiers(self) -> dict[str, list[Verifier]]:
+        found: dict[str, list[Verifier]] = {}
+        for one in self.verifiers:
+            found.setdefault(one.tool, []).append(one)
+        return found
+
+    @cached_property
+    def grants(self) -> Grants:
+        """What the contract says of calls."""
+        return Grants(self.terms)
 
     @cached_property
     def offered(self) -> dict[str, Json]:

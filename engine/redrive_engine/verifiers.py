@@ -76,7 +76,7 @@ class Verifier:
             return Refused(f"verifier raised {type(error).__name__}")
         if isinstance(found, Refused):
             return Refused(mended(found.reason), mended(found.text))
-        if not isinstance(found, Mapping):
+        if type(found) is not dict and not isinstance(found, Mapping):  # an abstract class is slow to ask
             return Refused(f"verifier gave no facts but {type(found).__name__}")
         return self._committed(found, facts)
 
@@ -86,7 +86,7 @@ class Verifier:
             if not is_json(media_type):
                 return self._shape.validate_python(text, strict=True)
             data = parse_json(text)
-            return self._shape.validate_json(text, strict=True)
+            return self._shape.validator.validate_json(text, strict=True)
         except ValidationError as error:
             return Refused(f"shape: {misfits(error, data, self._schema, whole='observation')}")
         except BadInput as error:
@@ -107,7 +107,7 @@ class Verifier:
             elif not same(facts[key], value):
                 if not supersedes:
                     return Refused(f"contradicts fact {key!r}")
-                committed[key] = Supersedes(value)
+                committed[key] = given if given.value is value else Supersedes(value)
         return committed
 
 
@@ -133,6 +133,10 @@ def plain(value: object) -> Json:
     Raises:
         BadInput: there is no JSON for it.
     """
+    if isinstance(value, bool) or value is None:
+        return value
+    if (type(value) is int and -(2**63) <= value < 2**63) or (type(value) is str and value.isascii()):
+        return value
     # Python's mode keeps what JSON's mode would hide: sets, and the numbers that JSON does not have.
     return parse_json(canonical(_ordered(_ANY.dump_python(value, warnings=False))))
 

@@ -61,7 +61,7 @@ def text_of(content: Content | None) -> str:
     """The words of ``content``, blocks joined by line breaks; thinking and other blocks are left out."""
     if isinstance(content, str):
         return content
-    return "\n".join(block.text for block in content or () if type(block) is Text)
+    return "\n".join([block.text for block in content or () if type(block) is Text])
 
 
 def calls_of(content: Content | None) -> Iterator[tuple[int, ToolUse]]:

@@ -28,11 +28,11 @@ _QUIET.log_errors = False
 
 def is_masked(value: Json) -> bool:
     """Whether a placeholder stands anywhere in plain data."""
+    if isinstance(value, str):
+        return _NAMED in value.lower() and _PLACEHOLDER.search(value) is not None
     if isinstance(value, dict):
         return any(is_masked(one) for pair in value.items() for one in pair)
-    if isinstance(value, list | tuple):
-        return any(map(is_masked, value))
-    return isinstance(value, str) and _NAMED in value.lower() and _PLACEHOLDER.search(value) is not None
+    return isinstance(value, list | tuple) and any(map(is_masked, value))
 
 
 def may_be_same(left: Json, right: Json) -> bool:

@@ -40,8 +40,11 @@ def settle(state: RunState) -> None:
     Only where a recording lacks an answer is a call still open; it stays, for what else is recorded of it.
     """
     state.messages += state.coming()
+    state.waiting = []
+    if not state.calls:
+        return
     awaited = {getattr(request, "call", 0) for request in state.requests.values()}
-    calls, state.calls, state.waiting = state.calls, {}, []
+    calls, state.calls = state.calls, {}
     for number, call in calls.items():
         if number in awaited:
             state.calls[number] = call

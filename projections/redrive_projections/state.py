@@ -188,12 +188,14 @@ class RunState(msgspec.Struct):
 
 def answered_by(requests: Mapping[int, Request], event: Event) -> int:
     """The position of the open request that ``event`` answers, the oldest if there are several; 0 if there is none."""
-    wanted = _ANSWERS.get(type(event))
-    call = getattr(event, "call", None)
-    for place, request in requests.items():
-        if type(request) is wanted and getattr(request, "call", None) == call:
-            return place
-    return 0
+    return next((place for place, request in requests.items() if is_answer(request, event)), 0)
+
+
+def is_answer(request: Request, event: Event) -> bool:
+    """Whether ``event`` answers this request."""
+    if type(request) is not _ANSWERS.get(type(event)):
+        return False
+    return type(request) is ModelAsked or request.call == getattr(event, "call", None)
 
 
 def close(state: RunState, kind: type[ToolCalled | ApprovalAsked], call: int) -> None:

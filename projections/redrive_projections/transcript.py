@@ -52,8 +52,9 @@ class Message(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
 
     def data(self) -> dict[str, Json]:
         """The message as plain data, as it is digested and handed to a model."""
-        data: dict[str, Json] = {"role": self.role, "content": self.content}
-        return data | {"call_id": self.call_id} if self.call_id else data
+        if self.call_id:
+            return {"role": self.role, "content": self.content, "call_id": self.call_id}
+        return {"role": self.role, "content": self.content}
 
 
 class Told(list[Message]):

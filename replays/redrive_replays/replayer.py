@@ -9,8 +9,19 @@ import msgspec
 
 from redrive_engine import RULES, Program, react
 from redrive_engine import cause_of as derived_from
-from redrive_events import ANSWERS, DRIVERS, INPUTS, STRANGERS, Event, Quarantined, Record, RunStarted, kind_of
-from redrive_projections import RunState, answered_by, evolve, opening
+from redrive_events import (
+    ANSWERS,
+    DRIVERS,
+    INPUTS,
+    STRANGERS,
+    Event,
+    ModelAsked,
+    Quarantined,
+    Record,
+    RunStarted,
+    kind_of,
+)
+from redrive_projections import RunState, evolve, is_answer, opening
 from redrive_replays.causes import Cause, cause_of, changes_of
 from redrive_replays.difference import Difference, differences, is_explaining, is_worded_otherwise, same
 from redrive_replays.guarded import Guard
@@ -64,25 +75,25 @@ class _Replay:
             if type(record.event) is Quarantined:
                 self.torn = f"position {record.position} cannot be read: {record.event.reason}"
                 return
-        first, rest = append[0], append[1:]
+        first = append[0]
         self.count += len(append)
         if append[-1].left:
             self.torn = f"torn inside the append at position {first.position}: {append[-1].left} records are missing"
         elif (why := self._unexpected(first)) is not None:
             place = first.position
             self.found.append(Divergence(place, place, why, first.event, None, cause="left over"))
-            self.left_over += not rest and type(first.event) in ANSWERS | DRIVERS
+            self.left_over += len(append) == 1 and type(first.event) in ANSWERS | DRIVERS
         else:
             evolve(self.state, first)
-            self._prompted(first.event)
-            rest = self._compare(first, rest)
-            self._adopt(rest)
-            return
-        self._adopt(append)
+            if type(first.event) is RunStarted:
+                self._prompted(first.event)
+            append = self._compare(append)
+        for record in append:
+            evolve(self.state, record)
 
-    def _prompted(self, event: Event) -> None:
+    def _prompted(self, event: RunStarted) -> None:
         """A run begins with the prompt of the program that it is driven again with."""
-        if isinstance(event, RunStarted) and "prompt" in self._changed():
+        if "prompt" in self._changed():
             prompt = {name: part for name, part in self.program.parts.items() if name == "prompt"}
             parts = {name: part for name, part in event.parts.items() if name != "prompt"} | prompt
             self.state.messages[:] = opening(msgspec.structs.replace(event, parts=parts))
@@ -96,27 +107,30 @@ class _Replay:
             return "the run had ended"
         if type(event) in ANSWERS:
             request = state.requests.get(first.cause)
-            if request is None or not answered_by({first.cause: request}, event):
+            if request is None or not is_answer(request, event):
                 return "nothing asked for this answer"
-            if (call := getattr(event, "call", None)) is not None and call not in state.calls:
+            if not isinstance(request, ModelAsked) and request.call not in state.calls:
                 return "nothing is known of this call"
         return None
 
-    def _compare(self, first: Record, rest: list[Record]) -> list[Record]:
+    def _compare(self, append: list[Record]) -> list[Record]:
         """Fold recorded events as long as they follow; what is left of them after the first that does not."""
+        first, at, state = append[0], append[0].at, self.state
         batch = [first]
-        follows = react(self.program, self.state, first)
-        for index, record in enumerate(rest):
+        follows = react(self.program, state, first)
+        for record in append[1:]:
             event = next(follows, None)
             if event is None:
                 self._parts(first, record, "does not follow", None)
-                return rest[index:]
-            if not self._equal(record, event, derived_from(batch, event), first):
-                moved = type(record.event) is type(event) and any(same(one.event, event) for one in rest[index + 1 :])
-                if moved:
+                return append[len(batch) :]
+            after = derived_from(batch, event)
+            equal = record.cause == after and record.at == at and same(record.event, event)
+            if not equal and not self._is_explained(record, event, after, first):
+                behind = append[len(batch) + 1 :]
+                if type(record.event) is type(event) and any(same(one.event, event) for one in behind):
                     self._put_down_to("order")
-                return rest[index:]
-            evolve(self.state, record)
+                return append[len(batch) :]
+            evolve(state, record)
             batch.append(record)
         if (event := next(follows, None)) is not None:
             changed = changes_of(self._changed(), rules=self.state.started.rules if self.state.started else RULES)
@@ -125,9 +139,8 @@ class _Replay:
             self.found.append(Divergence(place, first.position, why, None, event, cause=cause))
         return []
 
-    def _equal(self, record: Record, event: Event, cause: int, first: Record) -> bool:
-        if record.cause == cause and record.at == first.at and same(record.event, event):
-            return True
+    def _is_explained(self, record: Record, event: Event, cause: int, first: Record) -> bool:
+        """Whether what differs is only why: if not, it is noted where recording and replay part."""
         if type(record.event) is not type(event):
             self._parts(first, record, "another event follows", event)
             return False
@@ -159,10 +172,6 @@ class _Replay:
 
     def _changed(self) -> tuple[str, ...]:
         return changed_parts(self.state.parts, self.program.digests)
-
-    def _adopt(self, records: list[Record]) -> None:
-        for record in records:
-            evolve(self.state, record)
 
     def report(self, run_id: str) -> Report:
         """What was found in all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from redrive_engine.contract import (
     micros,
     milliseconds,
 )
-from redrive_engine.policy import Question, by_contract
+from redrive_engine.policy import Grants
 from redrive_events import BadInput, Json, Limits, Quotas, Terms, canonical
 
 REFUNDS = Contract(
@@ -373,6 +373,5 @@ def _check(terms: Terms, tools: set[str], commits: set[str], problem: str | None
 )
 def test_a_written_scope_decides(tool: str, arguments: Json, verdict: str) -> None:
     """Only if every predicate surely holds; a contract that names no tools grants all."""
-    question = Question("", "", tool, arguments, "write", None, None, {}, datetime(2026, 1, 1, tzinfo=UTC))
-    assert by_contract(REFUND_TERMS, question).verdict == verdict
-    assert by_contract(Terms(), question).verdict == "allow"
+    assert Grants(REFUND_TERMS).judge(tool, arguments).verdict == verdict
+    assert Grants(Terms()).judge(tool, arguments).verdict == "allow"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from redrive_engine.policy import NOT_ALLOWED, Question, RulesPolicy, Ruling, by_contract
+from redrive_engine.policy import NOT_ALLOWED, Grants, Question, RulesPolicy, Ruling
 from redrive_engine.toml_file import TomlFile
 from redrive_events import BadInput, Effect, Json, Reading, Terms, VerdictGiven, canonical, parse_json
 from redrive_projections import MISSING, compare
@@ -624,20 +624,20 @@ PAGE = looked("arguments.page.size", "at_most", 9, 9)
 )
 def test_the_contract_as_a_policy(question: Question, ruling: Ruling) -> None:
     """Grants, then scopes, then exclusions; the model reads no limit."""
-    assert by_contract(TERMS, question) == ruling
+    assert Grants(TERMS).judge(question.tool, question.arguments) == ruling
 
 
 def test_without_a_list_every_tool_is_granted() -> None:
     """None grants all, an empty list nothing; what is excluded stays so."""
-    assert by_contract(Terms(tools=None), asked("deploy")) == Ruling("allow", "granted")
-    assert by_contract(Terms(tools={}), asked("deploy")).text == "There is no tool 'deploy' here. The tools are: none."
-    assert by_contract(Terms(exclude={"deploy": {}}), asked("deploy")).rule == "excluded"
+    assert Grants(Terms(tools=None)).judge("deploy", {}) == Ruling("allow", "granted")
+    assert Grants(Terms(tools={})).judge("deploy", {}).text == "There is no tool 'deploy' here. The tools are: none."
+    assert Grants(Terms(exclude={"deploy": {}})).judge("deploy", {}).rule == "excluded"
 
 
 @pytest.mark.parametrize("predicate", [{"is_like": "a"}, {"matches": "("}])
 def test_a_recorded_predicate_that_nobody_understands_denies(predicate: dict[str, Json]) -> None:
     """A log of another version, or a broken one, opens nothing."""
-    assert by_contract(Terms(tools={"refund": {"a": predicate}}), asked(a="b")).rule == "scope"
+    assert Grants(Terms(tools={"refund": {"a": predicate}})).judge("refund", {"a": "b"}).rule == "scope"
 
 
 words = st.text(max_size=5) | st.sampled_from(["refund", "iban", "cents", "DE1", "\ud800"])
@@ -724,5 +724,5 @@ def test_a_comment_changes_the_wording_alone(line: int, comment: str, question: 
 def test_the_contract_judges_whatever_comes(scope: dict[str, Json], question: Question) -> None:
     """A model may send anything; the answer is a ruling that the record can hold."""
     for terms in (Terms(tools={question.tool: scope}), Terms(exclude={question.tool: scope})):
-        ruling = by_contract(terms, question)
+        ruling = Grants(terms).judge(question.tool, question.arguments)
         assert canonical(VerdictGiven(call=1, verdict=ruling.verdict, rule=ruling.rule, read=ruling.read))

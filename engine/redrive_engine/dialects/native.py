@@ -18,9 +18,8 @@ class NativeCalls:
     def read(self, content: Content) -> Decision | Unreadable:
         """The calls of the reply, or its words as the answer."""
         words = text_of(content)
-        calls = tuple(Proposal(block.name, block=index) for index, block in calls_of(content))
-        if calls:
-            return Decision("call", summary_of(words), calls)
+        if calls := [Proposal(block.name, block=index) for index, block in calls_of(content)]:
+            return Decision("call", summary_of(words), tuple(calls))
         if not words.strip() and not self.empty_is_answer:
             return Unreadable("empty reply", "The reply was empty. Call a tool, or answer in words.")
         return Decision("finish", summary_of(words))

@@ -28,7 +28,7 @@ from redrive_events import (
     VerdictGiven,
     shown_digest,
 )
-from redrive_projections import Call, RunState, left
+from redrive_projections import Call, RunState, used
 
 # What the model reads of an approval that did not come; why is the people's matter, who may speak to it besides.
 REFUSED: Final = "A person was asked, and did not allow this call."
@@ -40,11 +40,12 @@ def called(program: Program, s: RunState, decision: Decision, *, step: int = 0) 
 
     With a ``step`` they are not a reply's but those of a workflow.
     """
-    proposed = tuple(
+    proposed = [
         ProposedCall(call=number, tool=one.tool, block=one.block, arguments=one.arguments)
         for number, one in enumerate(decision.calls, start=s.calls_made + 1)
-    )
-    yield DecisionMade(kind="call", summary=decision.summary, calls=proposed, dropped=decision.dropped, step=step)
+    ]
+    calls, dropped = tuple(proposed), decision.dropped
+    yield DecisionMade(kind="call", summary=decision.summary, calls=calls, dropped=dropped, step=step)
     verdicts: dict[int, VerdictGiven] = {}
     for one in proposed:
         for verdict in judge(program, s, s.calls[one.call]):
@@ -55,9 +56,11 @@ def called(program: Program, s: RunState, decision: Decision, *, step: int = 0) 
 
 def acted_on(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) -> Follows:
     """What the last verdicts on calls lead to: the run is blocked, or what may be made is made, or asked about."""
-    if blocking := next((verdict for verdict in verdicts if _blocks(program, verdict)), None):
-        tool = s.calls[blocking.call].tool
-        yield StopDecided(status="blocked", reason=f"call {blocking.call} of {tool}: {blocking.rule}")
+    for verdict in verdicts:
+        if verdict.verdict == "deny" and _blocks(program, verdict):
+            tool = s.calls[verdict.call].tool
+            yield StopDecided(status="blocked", reason=f"call {verdict.call} of {tool}: {verdict.rule}")
+            break
     else:
         yield from judged(program, s, "arguments", "denied")
     if s.running:
@@ -66,12 +69,12 @@ def acted_on(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) ->
 
 def _made(program: Program, s: RunState, verdicts: Mapping[int, VerdictGiven]) -> Follows:
     """Make the calls, or ask about them, but for those that a guard holds back; none, if there may not be so many."""
-    wanted = [s.calls[number] for number in verdicts]
-    held = list(intercepted(program, s, wanted))
-    yield from held
-    calls = [call for call in wanted if call.number not in {one.call for one in held}]
-    remaining = left(program.terms.budget, s)["tool_calls"]
-    if remaining is not None and len(calls) > remaining:
+    calls = [s.calls[number] for number in verdicts]
+    if held := {one.call: one for one in intercepted(program, s, calls)}:
+        yield from held.values()
+        calls = [call for call in calls if call.number not in held]
+    most = program.terms.budget.tool_calls
+    if most is not None and len(calls) > max(0, most - used(s)["tool_calls"]):
         yield StopDecided(status="exhausted", reason="tool_calls", dimension="tool_calls")
         return
     for call in calls:
@@ -142,7 +145,7 @@ def unapproved(program: Program, s: RunState, asked: ApprovalAsked) -> Follows:
 
 
 def _blocks(program: Program, verdict: VerdictGiven) -> bool:
-    """Whether a verdict ends the run: never one of the form of a call, which is the model's to correct."""
-    if verdict.verdict != "deny" or verdict.rule in {SCHEMA, ALONE}:
+    """Whether a denial ends the run: never one of the form of a call, which is the model's to correct."""
+    if verdict.rule in {SCHEMA, ALONE}:
         return False
     return (program.terms.on_unknown if verdict.rule == UNKNOWN_TOOL else program.terms.on_denied) == "block"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from redrive_engine.occurrence import occurs
-from redrive_engine.policy import EDITED_OVER, GROUNDED, NOT_ALLOWED, Question, Ruling, by_contract, no_such_tool
+from redrive_engine.policy import EDITED_OVER, GROUNDED, NOT_ALLOWED, Question, Ruling, no_such_tool
 from redrive_engine.program import Program
 from redrive_engine.tools import Declaration
 from redrive_engine.ways import WAYS_OUT
@@ -66,7 +66,7 @@ def _ruling(program: Program, s: RunState, call: Call) -> tuple[Ruling, str]:
 
 
 def by_form(program: Program, s: RunState, call: Call) -> tuple[Ruling, Question | None]:
-    """What schema, contract and grounds say; where they allow, with the question that is left to a policy."""
+    """What schema, contract and grounds say; where they allow, with the question that is left to a policy, if any."""
     if call.tool in program.terms.ways_out:
         return _beside(call), None
     declared = None if program.tools is None else program.tools.get(call.tool)
@@ -76,11 +76,11 @@ def by_form(program: Program, s: RunState, call: Call) -> tuple[Ruling, Question
         return Ruling("deny", UNKNOWN_TOOL, f"no tool {call.tool!r}", told, (read,)), None
     if declared is not None and call.tool in program.offered and (problem := declared.problems(call.arguments)):
         return Ruling("deny", SCHEMA, reason=problem, text=_told(call, problem)), None
-    question = _question_of(program, s, call)
-    ruling = by_contract(program.terms, question)
-    if ruling.verdict == "allow" and declared is not None:
+    ruling = program.grants.judge(call.tool, call.arguments)
+    if ruling.verdict == "allow" and declared is not None and declared.grounded:
         ruling = _grounded(s, declared, call) or ruling
-    return ruling, question if ruling.verdict == "allow" else None
+    asked = program.policy is not None and ruling.verdict == "allow"
+    return ruling, _question_of(program, s, call) if asked else None
 
 
 def _question_of(program: Program, s: RunState, call: Call) -> Question:

@@ -44,10 +44,10 @@ def leave_of(program: Program, decision: Decision, content: Content) -> Leave | 
     granted = program.terms.ways_out
     if decision.kind == "call":
         call = decision.calls[0]
-        arguments = _arguments(call, content)
-        fits = (way for way in granted if way == call.tool and not WAYS_OUT[way].problems(arguments))
-        way = next(fits, None) if len(decision.calls) == 1 else None
-        return Leave(way, words_of(arguments), call) if way else None
+        way = next((way for way in granted if way == call.tool), None) if len(decision.calls) == 1 else None
+        if way is None or WAYS_OUT[way].problems(arguments := _arguments(call, content)):
+            return None
+        return Leave(way, words_of(arguments), call)
     if decision.kind != "finish" and decision.kind not in granted:
         return Unreadable(f"{decision.kind} is no way out", f"There is no {decision.kind!r} here: go on, or finish.")
     return Leave(decision.kind, decision.answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redrive_engine.dialects import Unreadable
+from redrive_engine.dialects import Decision, Unreadable
 from redrive_engine.loop import planning, reflecting, workflow
 from redrive_engine.loop.calling import approved, called, unapproved
 from redrive_engine.loop.effects import reconciled, taken_up, undone
@@ -49,10 +49,8 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
     event = record.event
     if type(event) in STRANGERS or s.end is not None:
         return
-    yield from cancelled(s)
-    yield from overdue(program, s)
-    for signal in s.hearing:
-        yield from heard(program, s, signal)
+    if s.hearing or s.requests or program.terms.budget.wall_time_ms is not None:
+        yield from heeded(program, s)
     match event:
         case ModelReplied() if s.running:
             yield from replied(program, s, event)
@@ -67,6 +65,14 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
         case _:
             pass  # the other inputs only wake the run
     yield from onward(program, s)
+
+
+def heeded(program: Program, s: RunState) -> Follows:
+    """What takes effect before the input itself: what has been heard since the last one, and what is over by now."""
+    yield from cancelled(s)
+    yield from overdue(program, s)
+    for signal in s.hearing:
+        yield from heard(program, s, signal)
 
 
 def cancelled(s: RunState) -> Follows:
@@ -102,15 +108,14 @@ def overdue(program: Program, s: RunState) -> Follows:
 
 
 def replied(program: Program, s: RunState, event: ModelReplied) -> Follows:
-    """A reply is read as what was asked for: a lesson, a plan, or the next decision."""
+    """A reply is read as what was asked for: the next decision, a lesson, or a plan."""
+    if s.purpose == "act":
+        return decided(program, s, event)
     if s.purpose == "reflect":
-        yield reflecting.noted(s, event)
-    elif s.purpose == "act":
-        yield from decided(program, s, event)
-    elif isinstance(steps := planning.read(program, event), Unreadable):
-        yield from not_understood(program, s, steps)
-    else:
-        yield from planning.drawn(s, steps)
+        return iter([reflecting.noted(s, event)])
+    if isinstance(steps := planning.read(program, event), Unreadable):
+        return not_understood(program, s, steps)
+    return planning.drawn(s, steps)
 
 
 def not_understood(program: Program, s: RunState, reply: Unreadable) -> Follows:
@@ -123,19 +128,24 @@ def decided(program: Program, s: RunState, event: ModelReplied) -> Follows:
     """A decision: calls are judged and made, an answer is checked, anything else is refused."""
     decision = program.dialect.read(event.content)
     if isinstance(decision, Unreadable):
-        yield from not_understood(program, s, decision)
-    elif decision.kind == "finish" and program.terms.dialogue:
-        yield DecisionMade(kind="ask", summary=decision.summary, answer=decision.answer, dropped=decision.dropped)
-        if not s.waiting and not s.last_word:  # nobody has spoken meanwhile
-            yield PersonAsked(expires=expiry(program, s))
-    elif isinstance(leave := leave_of(program, decision, event.content), Unreadable):
-        yield from not_understood(program, s, leave)
-    elif leave is not None:
-        yield from left(program, s, decision, leave)
-    elif program.terms.arm in SPEAKING:
-        yield from not_understood(program, s, NO_CALLS)
-    else:
-        yield from called(program, s, decision)
+        return not_understood(program, s, decision)
+    if decision.kind == "finish" and program.terms.dialogue:
+        return spoken(program, s, decision)
+    leave = leave_of(program, decision, event.content)
+    if isinstance(leave, Unreadable):
+        return not_understood(program, s, leave)
+    if leave is not None:
+        return left(program, s, decision, leave)
+    if program.terms.arm in SPEAKING:
+        return not_understood(program, s, NO_CALLS)
+    return called(program, s, decision)
+
+
+def spoken(program: Program, s: RunState, decision: Decision) -> Follows:
+    """In a dialogue a final word is a question to the person, unless they have spoken meanwhile."""
+    yield DecisionMade(kind="ask", summary=decision.summary, answer=decision.answer, dropped=decision.dropped)
+    if not s.waiting and not s.last_word:
+        yield PersonAsked(expires=expiry(program, s))
 
 
 def failed(program: Program, s: RunState, event: ModelFailed) -> Follows:

@@ -3,7 +3,7 @@
 from redrive_engine.policy.cedar import CedarPolicy
 from redrive_engine.policy.checking import Finding, Known, KnownTool, check_policy, check_rules, meant
 from redrive_engine.policy.functions import FunctionPolicy, PolicyFunction, allow, ask, deny, edit, policy
-from redrive_engine.policy.grants import by_contract, no_such_tool
+from redrive_engine.policy.grants import Grants, no_such_tool
 from redrive_engine.policy.listed import Given, PolicyList, policy_in, policy_of, recorded_policy
 from redrive_engine.policy.looking import looks_of
 from redrive_engine.policy.looks import ClauseLook, RuleLook
@@ -38,6 +38,7 @@ __all__ = [
     "Finding",
     "FunctionPolicy",
     "Given",
+    "Grants",
     "Known",
     "KnownTool",
     "Opinionated",
@@ -50,7 +51,6 @@ __all__ = [
     "Ruling",
     "allow",
     "ask",
-    "by_contract",
     "check_policy",
     "check_rules",
     "deny",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from redrive_engine.policy.paths import spelled, split, value_at
-from redrive_engine.policy.question import NOT_ALLOWED, Question, Ruling
+from redrive_engine.policy.paths import Path, spelled, split, value_at
+from redrive_engine.policy.question import NOT_ALLOWED, Ruling
 from redrive_engine.policy.readings import recordable
 from redrive_events import BadInput, Json, Predicate, Reading, Terms
 from redrive_projections import MISSING, compare
@@ -20,44 +20,65 @@ class ScopeReading(NamedTuple):
     missing: bool
 
 
-def by_contract(terms: Terms, question: Question) -> Ruling:
-    """What the contract alone says of a call.
+class _Comparison(NamedTuple):
+    """One comparison of a scope: with what stands where in the arguments, and how a reading spells that place."""
+
+    path: Path
+    place: str
+    operator: str
+    limit: Json
+
+
+class Grants:
+    """What the contract alone says of a call; its scopes are looked through once.
 
     A tool must be granted, and every predicate of its scope must surely hold. What it excludes is denied; an exclusion
     of which nobody can say whether it applies, does.
     """
-    if terms.tools is not None and question.tool not in terms.tools:
-        return _not_granted(sorted(terms.tools), question.tool)
-    scope = scope_readings((terms.tools or {}).get(question.tool, {}), question.arguments)
-    read = tuple(one.read for one in scope)
-    for one in scope:
-        if not one.holds:
-            return Ruling("deny", "scope", _why(one), NOT_ALLOWED, read)
-    if question.tool in terms.exclude:
-        excluded = scope_readings(terms.exclude[question.tool], question.arguments)
-        if all(one.holds is not False for one in excluded):
-            doubt = next((one for one in excluded if one.holds is None), None)
-            reason = _why(doubt) if doubt else "the contract excludes this call"
-            return Ruling("deny", "excluded", reason, NOT_ALLOWED, tuple(one.read for one in excluded))
-    return Ruling("allow", "granted", read=read)
+
+    def __init__(self, terms: Terms) -> None:
+        self._granted = None if terms.tools is None else sorted(terms.tools)
+        self._scopes = {tool: _comparisons(scope) for tool, scope in (terms.tools or {}).items()}
+        self._excluded = {tool: _comparisons(scope) for tool, scope in terms.exclude.items()}
+
+    def judge(self, tool: str, arguments: Json) -> Ruling:
+        """Whether the contract grants it, by what it read."""
+        if self._granted is not None and tool not in self._scopes:
+            return _not_granted(self._granted, tool)
+        read = []
+        failing: ScopeReading | None = None
+        for comparison in self._scopes.get(tool, ()):
+            one = _compared(comparison, arguments)
+            read.append(one.read)
+            failing = failing if failing or one.holds else one
+        if failing:
+            return Ruling("deny", "scope", _why(failing), NOT_ALLOWED, tuple(read))
+        if tool in self._excluded:
+            excluded = [_compared(one, arguments) for one in self._excluded[tool]]
+            if all(one.holds is not False for one in excluded):
+                doubt = next((one for one in excluded if one.holds is None), None)
+                reason = _why(doubt) if doubt else "the contract excludes this call"
+                return Ruling("deny", "excluded", reason, NOT_ALLOWED, tuple(one.read for one in excluded))
+        return Ruling("allow", "granted", read=tuple(read))
 
 
-def scope_readings(scope: Mapping[str, Predicate], arguments: Json) -> tuple[ScopeReading, ...]:
-    """Each comparison of a scope with the arguments of a call, in the order of its paths and operators."""
+def _comparisons(scope: Mapping[str, Predicate]) -> tuple[_Comparison, ...]:
+    """The comparisons of a scope in the order of its paths and operators."""
     return tuple(
-        _compared(path, operator, predicate[operator], value_at(arguments, split(path)))
-        for path, predicate in sorted(scope.items())
+        _Comparison(path, spelled(("arguments", *path)), operator, predicate[operator])
+        for path, predicate in ((split(text), predicate) for text, predicate in sorted(scope.items()))
         for operator in sorted(predicate)
     )
 
 
-def _compared(path: str, operator: str, limit: Json, value: Json) -> ScopeReading:
+def _compared(comparison: _Comparison, arguments: Json) -> ScopeReading:
+    path, place, operator, limit = comparison
+    value = value_at(arguments, path)
     try:
         found = compare(operator, value, limit)
     except (BadInput, KeyError):  # what has no canonical spelling, or a predicate of another version
         found = None
-    path = spelled(("arguments", *split(path)))
-    read = Reading(path=path, operator=operator, value=recordable(value), limit=limit)
+    read = Reading(path=place, operator=operator, value=recordable(value), limit=limit)
     return ScopeReading(read, found, value is MISSING)
 
 
