@@ -11,6 +11,7 @@ import redrive as rd
 Reply: TypeAlias = str | rd.ModelReplied
 Decide: TypeAlias = Callable[[rd.ModelRequest], Reply]
 
+NONE: Final = "The folder is empty: there are no notes."
 EARLY: Final = "There are some notes, and the longest one is surely the first."
 
 
@@ -44,7 +45,7 @@ def analyse(request: rd.ModelRequest) -> Reply:
             case list():
                 names = answer
             case "(empty)":
-                return "The folder is empty: there are no notes."
+                return NONE
             case {"name": name, "characters": characters}:
                 counts[name] = characters
             case {"name": name, "text": _}:
@@ -60,6 +61,8 @@ def _next(names: list[str] | None, counts: dict[str, int], read: str) -> Reply:
     for name in names:
         if name not in counts:
             return rd.reply(f"{name} is not counted yet, so I count it.", rd.use("word_count", name=name))
+    if not counts:
+        return NONE
     longest = max(counts, key=counts.__getitem__)
     if not read:
         return rd.reply(f"{longest} is the longest; I read it to be sure.", rd.use("read_note", name=longest))
@@ -94,9 +97,13 @@ def plan(request: rd.ModelRequest) -> Reply:
     if step.startswith("List"):
         return "The notes are listed." if known else rd.reply("I list them.", rd.use("list_notes"))
     if step.startswith("Count"):
-        names = json.loads(goal.partition("- notes: ")[2].partition("\n")[0])
-        calls = [rd.use("word_count", name=name) for name in names]
-        return "All are counted." if known else rd.reply("I count them all.", *calls)
-    counts = json.loads(goal.partition("- counts: ")[2].partition("\n")[0])
-    longest = max(counts, key=counts.__getitem__)
-    return "It is read." if known else rd.reply("I read it.", rd.use("read_note", name=longest))
+        calls = [rd.use("word_count", name=name) for name in _known(goal, "notes")]
+        return "All are counted." if known or not calls else rd.reply("I count them all.", *calls)
+    counts: dict[str, int] = _known(goal, "counts")
+    longest = max(counts, key=counts.__getitem__, default="")
+    return "It is read." if known or not longest else rd.reply("I read it.", rd.use("read_note", name=longest))
+
+
+def _known(goal: str, fact: str) -> Any:
+    """What the goal of a step says is known; where it says nothing, that is nothing."""
+    return json.loads(goal.partition(f"- {fact}: ")[2].partition("\n")[0] or "{}")

@@ -48,13 +48,17 @@ def looking(**terms: Any) -> rd.Contract:
 
 
 def caring(**terms: Any) -> rd.Contract:
-    """A credit and a letter too; if the letter cannot be sent, what was credited is taken back."""
+    """A credit and a letter too; if the letter cannot be sent, what was credited is taken back.
+
+    Neither is made twice, also where what came back of it cannot be believed.
+    """
     return looking(
         **{
             "tools": {"find_order": {}, "credit": {}, "notify": {}},
             "done": {"status": rd.ANY, "credited": rd.ANY, "notified": True},
             "answer": "Order {order_id} is {status}, and {credited} cents are credited.",
             "recovery": ("compensate",),
+            "guards": rd.Guards(repeats=rd.Repeats(times=1, polling=["find_order"])),
             **terms,
         }
     )

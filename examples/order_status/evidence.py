@@ -18,14 +18,17 @@ def right_order(call: rd.Call, seen: Order | None, facts: rd.Facts) -> rd.Facts 
 
 @rd.verifier("credit", commits=["credited"])
 def right_credit(call: rd.Call, seen: Credit, facts: rd.Facts) -> rd.Facts | rd.Refused:
-    """The sum that the bank confirms, if it is the one that was asked for, to the account that was."""
-    asked = (call.arguments["account"], call.arguments["cents"])
-    return {"credited": seen.cents} if (seen.account, seen.cents) == asked else rd.Refused("evidence: another credit")
+    """The sum that the bank confirms, if order, account and sum are those that were asked for."""
+    told = (seen.order_id, seen.account, seen.cents)
+    asked = tuple(call.arguments[name] for name in ("order_id", "account", "cents"))
+    return {"credited": seen.cents} if told == asked else rd.Refused("evidence: another credit")
 
 
 @rd.verifier("notify", commits=["notified"])
 def right_letter(call: rd.Call, seen: Notice, facts: rd.Facts) -> rd.Facts | rd.Refused:
-    """The letter that the post confirms, if it went to the customer."""
+    """The letter that the post confirms, if it is the one that was written, and went to the customer."""
+    if (seen.order_id, seen.words) != (call.arguments["order_id"], call.arguments["words"]):
+        return rd.Refused("evidence: another letter")
     return {"notified": True} if seen.address == facts.get("address") else rd.Refused("evidence: sent elsewhere")
 
 

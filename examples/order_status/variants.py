@@ -129,7 +129,7 @@ VARIANTS: Final[Mapping[str, Variant]] = {
     ),
     "wrongly stated": care(faults={"credit": ("lost after",)}, bank_knows=False, person=people.states("not_landed")),
     "nobody knows": care(faults={"credit": ("lost after",)}, bank_knows=False, person=people.consents_and_sleeps),
-    "taken back": care(faults={"notify": ("refused",) * 9}),
+    "taken back": care(faults={"notify": ("refused",) * 9}, terms={"guards": rd.Guards()}),  # where twice may be asked
     # Cancellation.
     "cancelled at a lookup": PLAIN.but(meanwhile={"find_order": people.cancel}),
     "cancelled before consent": care(person=people.cancels),

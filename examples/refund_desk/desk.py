@@ -32,8 +32,9 @@ def right_order(call: rd.Call, seen: Order, facts: rd.Facts) -> rd.Facts | rd.Re
 
 @rd.verifier(refund, commits=["refunded"])
 def right_sum(call: rd.Call, seen: Receipt, facts: rd.Facts) -> rd.Facts | rd.Refused:
-    """The refund is known once the bank has paid the sum that was asked for."""
-    return {"refunded": seen.cents} if seen.cents == call.arguments["cents"] else rd.Refused("another sum")
+    """The refund is known once the bank has paid the sum that was asked for, to the account that was."""
+    asked = (call.arguments["iban"], call.arguments["cents"])
+    return {"refunded": seen.cents} if (seen.iban, seen.cents) == asked else rd.Refused("another refund")
 
 
 contract = rd.Contract(
