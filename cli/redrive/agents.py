@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import redirect_stdout
+from typing import TypeVar
 
-from redrive_engine import Agent, load_agent
+from redrive_engine import Agent, Tool, load_agent, load_tools
 from redrive_events import BadInput, RedriveError
+
+Loaded = TypeVar("Loaded")
 
 
 def agent_named(spec: str) -> Agent:
@@ -16,9 +20,22 @@ def agent_named(spec: str) -> Agent:
     Raises:
         BadInput: there is none, or its module cannot be loaded.
     """
+    return _loaded(spec, load_agent)
+
+
+def tools_named(spec: str) -> list[Tool]:
+    """The tool ``MODULE:ATTR``, or the tools in it, likewise.
+
+    Raises:
+        BadInput: there are none, or their module cannot be loaded.
+    """
+    return _loaded(spec, load_tools)
+
+
+def _loaded(spec: str, load: Callable[[str], Loaded]) -> Loaded:
     try:
         with redirect_stdout(sys.stderr):
-            return load_agent(spec)
+            return load(spec)
     except (RedriveError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a module may even leave the program

@@ -32,6 +32,7 @@ VERBS = {
     "shrink": "Find the smallest run that still shows a failure.",
     "freeze": "Make a test of a run, without personal data.",
     "bisect": "Find the input by which a good run becomes a bad one.",
+    "faults": "Put faults into an agent's world: which promises hold?",
     "verify": "Check that every stored event is the one that was written.",
     "heads": "List the heads of all runs, to check the log against later.",
     "rebuild": "Fold all runs again: do they come to what was recorded?",

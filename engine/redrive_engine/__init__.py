@@ -19,7 +19,7 @@ from redrive_engine.explaining import Judging, judgings
 from redrive_engine.grounded import Grounded
 from redrive_engine.lessons import lessons
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
-from redrive_engine.loading import load_agent, registered
+from redrive_engine.loading import load_agent, load_tools, registered
 from redrive_engine.loop import react
 from redrive_engine.masking import FileVault, Mask, MemoryVault, Vault
 from redrive_engine.occurrence import occurs
@@ -79,6 +79,7 @@ __all__ = [
     "lease_of",
     "lessons",
     "load_agent",
+    "load_tools",
     "mint",
     "occurs",
     "opened",

@@ -11,16 +11,17 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from redrive_engine.agent import Agent
+from redrive_engine.tools import Tool
 from redrive_events import BadInput
 
 ENTRY_POINTS = "redrive.agents"
 
 
-def load_agent(spec: str) -> Agent:
-    """The agent ``MODULE:ATTR`` names, or the one a function of that name returns; the current folder is on the path.
+def named(spec: str) -> object:
+    """What ``MODULE:ATTR`` names, None if its module has no such thing; the current folder is on the path.
 
     Raises:
-        BadInput: there is no such module, attribute or agent.
+        BadInput: there is no such module.
     """
     module_name, _, attribute = spec.partition(":")
     if not module_name or not attribute:
@@ -34,12 +35,36 @@ def load_agent(spec: str) -> Agent:
         if error.name and not f"{module_name}.".startswith(f"{error.name}."):
             raise  # the user's module is there, and fails in its own imports
         raise BadInput(f"no module {module_name!r}", place=repr(spec)) from error
-    found = getattr(module, attribute, None)
+    return getattr(module, attribute, None)
+
+
+def load_agent(spec: str) -> Agent:
+    """The agent ``MODULE:ATTR`` names, or the one a function of that name returns.
+
+    Raises:
+        BadInput: there is no such module, attribute or agent.
+    """
+    found = named(spec)
     if callable(found) and not isinstance(found, Agent):
         found = found()
     if not isinstance(found, Agent):
+        module_name, _, attribute = spec.partition(":")
         raise BadInput(f"{module_name} has no agent {attribute!r}", place=repr(spec))
     return found
+
+
+def load_tools(spec: str) -> list[Tool]:
+    """The tool ``MODULE:ATTR`` names, or the tools in it.
+
+    Raises:
+        BadInput: there is no such module, or it has no tools of that name.
+    """
+    found = named(spec)
+    tools = [one for one in (found if isinstance(found, list | tuple) else [found]) if isinstance(one, Tool)]
+    if not tools or (isinstance(found, list | tuple) and len(tools) < len(found)):
+        module_name, _, attribute = spec.partition(":")
+        raise BadInput(f"{module_name} has no tools {attribute!r}", place=repr(spec))
+    return tools
 
 
 def registered(name: str) -> Agent | None:

@@ -26,7 +26,7 @@ from redrive_replays.faults.tampering import Tampering
 from redrive_replays.whatif import Branch, Changes, InPlace, branched
 
 # What a fault says of an effect, where an authority is asked that was not recorded.
-SAYS: Final = {"landed": "did", "not_landed": "did not", "unknown": "nobody knows whether it did"}
+SAYS: Final = {"landed": "it landed", "not_landed": "it did not land", "unknown": "nobody knows whether it landed"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class _Door:
                 tenant=seen.tenant,
                 as_of=seen.as_of,
             )
-        return InPlace(answer, assumption=f"of call {request.call} ({tool}) it is said that it {SAYS[answer.outcome]}")
+        return InPlace(answer, assumption=f"the word on call {request.call} ({tool}) is that {SAYS[answer.outcome]}")
 
 
 def _in_place(spoilt: Spoilt) -> InPlace:
@@ -120,4 +120,4 @@ def _edge(records: Sequence[Record], branch: Branch) -> str:
         return ""
     turns = sum(isinstance(one.event, ModelReplied) for one in records)
     asked = kind_of(branch.edge.request).replace("_", " ")
-    return f"edge at turn {branch.edge.turn} of {turns} ({asked})"
+    return f"to turn {branch.edge.turn} of {turns} ({asked})"

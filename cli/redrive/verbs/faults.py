@@ -1,0 +1,162 @@
+"""Put faults into an agent's world, or into a recorded run, and say which promises hold all the same."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import typer
+from rich.text import Text
+
+from redrive.agents import agent_named, tools_named
+from redrive.chosen import Choice
+from redrive.driving import program_of
+from redrive.files import replacing
+from redrive.options import LOG, AgentOption, JsonOption, LogOption
+from redrive.terminal import Cell, columns, say, say_json
+from redrive_engine import Agent, registered
+from redrive_events import BadInput, RunStarted, write_portable
+from redrive_replays import Recording
+from redrive_replays.faults import CHECKS, Recorded, Round, Row, Setting, Table, faulted, slices_named
+
+Answer = Literal["none", "grant", "refuse"]
+
+_WORDS: Final[dict[str, Cell]] = {
+    "held": "held",
+    "broken": Text("BROKEN", style="red"),
+    "not reached": Text("open", style="yellow"),
+    "nothing to fault": "",
+}
+
+What = Annotated[
+    str, typer.Argument(metavar="RUN|MODULE:ATTR", help="A recorded run, or an agent (or a function that returns one).")
+]
+SliceOption = Annotated[
+    str, typer.Option("--slice", metavar="NAMES", help="Which kinds of faults: all, or names with commas between them.")
+]
+RoundsOption = Annotated[int, typer.Option("--rounds", min=1, max=1000, help="How many runs a kind.")]
+GoalOption = Annotated[str, typer.Option("--goal", metavar="TEXT", help="What the agent's runs are for.")]
+WritesOption = Annotated[
+    bool, typer.Option("--call-writes", help="Call the agent's own tools that may act, as they are.")
+]
+StandInOption = Annotated[
+    list[str] | None,
+    typer.Option("--stand-in", metavar="MODULE:ATTR", help="A tool, or tools, called in place of those so named."),
+]
+ApprovalsOption = Annotated[Answer, typer.Option("--approvals", help="What becomes of a call a person is asked about.")]
+BeyondOption = Annotated[
+    Literal["sure", "recorded"],
+    typer.Option("--beyond", help="How far a recorded run goes: as is sure, or with what was recorded nearby."),
+]
+KeepOption = Annotated[
+    Path | None, typer.Option("--keep", metavar="DIR", help="Write each run that broke a promise as a recording.")
+]
+
+
+def faults(
+    what: What,
+    slice_: SliceOption = "all",
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="What all chance hangs on.")] = 0,
+    rounds: RoundsOption = 3,
+    goal: GoalOption = "",
+    principal: Annotated[str, typer.Option("--principal", metavar="ID", help="On whose behalf it acts.")] = "",
+    tenant: Annotated[str, typer.Option("--tenant", metavar="ID", help="Whose data it may see.")] = "",
+    call_writes: WritesOption = False,
+    stand_in: StandInOption = None,
+    approvals: ApprovalsOption = "none",
+    beyond: BeyondOption = "sure",
+    keep: KeepOption = None,
+    agent: AgentOption = None,
+    log: LogOption = LOG,
+    as_json: JsonOption = False,
+) -> int:
+    """Put faults in at the door of the world, one kind after the other, and say which promises hold all the same.
+
+    An agent is set upon its goal in throwaway logs, with its own model and tools: REAL TOOLS ARE REALLY CALLED, and a
+    real model is really paid. Tools that may act are called only with --call-writes, or have stand-ins. A recorded run
+    is driven again with its recorded answers, and nothing acts; where a fault makes it ask what was not recorded, it
+    stops, and what only an end could show is left open. The same seed gives the same table.
+
+    Exit codes: 0 all held, 1 a promise was broken, 3 the run cannot be replayed.
+    """
+    slices = slices_named(slice_)
+    if ":" in what and not Path(what).exists():
+        _only(what, "a recorded run", agent=agent, beyond=beyond != "sure")
+        if not goal:
+            raise BadInput("an agent needs a goal: give --goal", place=what)
+        tools = tuple(tool for spec in stand_in or () for tool in tools_named(spec))
+        make = partial(agent_named, what)
+        trying: Setting | Recorded = Setting(make, goal, principal, tenant, None, tools, call_writes, approvals)
+    else:
+        of_agents = {"goal": goal, "principal": principal, "tenant": tenant, "approvals": approvals != "none"}
+        _only(what, "an agent", **of_agents, call_writes=call_writes, stand_in=stand_in)
+        with Choice(log) as choice:
+            recording = choice.one(what).recording()
+        trying = Recorded(
+            recording.records, program_of(recording, agent), _reconciles(recording, agent), beyond == "recorded"
+        )
+    with redirect_stdout(sys.stderr):  # a tool may print: stdout has the table
+        table = faulted(trying, slices=slices, seed=seed, rounds=rounds)
+    kept = {one.course.run_id: _kept(keep, one) for _, one in table.broken} if keep else {}
+    if as_json:
+        say_json({**table.data(), "kept": {run_id: str(file) for run_id, file in kept.items()}})
+    else:
+        say(*_told(table, rounds, kept))
+    return table.exit_code
+
+
+def _only(what: str, of: str, **given: object) -> None:
+    """Refuse options that speak of something else."""
+    for name, value in given.items():
+        if value:
+            raise BadInput(f"--{name.replace('_', '-')} is for {of}", place=what)
+
+
+def _reconciles(recording: Recording, agent: str | None) -> frozenset[str]:
+    """The tools of which an authority could say what became of a call."""
+    started = recording.records[0].event
+    assert isinstance(started, RunStarted)
+    known: Agent | None = agent_named(agent) if agent else registered(started.agent)
+    tools = known.tools if known else {}
+    return frozenset(name for name, tool in tools.items() if tool.reconciler is not None)
+
+
+def _kept(folder: Path, one: Round) -> Path:
+    """The recording of a run, with those that it began."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{one.course.run_id}.jsonl"
+    with replacing(file) as stream:
+        write_portable(one.course.log, [trajectory.run_id for trajectory in one.course.all()], stream)
+    return file
+
+
+def _told(table: Table, rounds: int, kept: dict[str, Path]) -> Iterator[Cell]:
+    yield f"seed {table.seed}, {rounds} round{'' if rounds == 1 else 's'} a slice"
+    yield ""
+    heads: list[Cell] = ["SLICE", "SPOILT", *(name.upper() for name in CHECKS), "RUNS ENDED"]
+    yield from columns([heads, *map(_row, table.rows)])
+    broken = list(table.broken)
+    if broken:
+        yield ""
+    for _, one in broken:
+        for name, breach in one.breaches.items():
+            yield Text.assemble((breach.run_id, "bold"), f"  {name} broken at {breach.position}: {breach.how}")
+        if one.course.run_id in kept:
+            yield f"  kept as {kept[one.course.run_id]}"
+    assumed = [
+        (one.course.run_id, words) for row in table.rows for one in row.rounds for words in one.course.assumptions
+    ]
+    if assumed:
+        yield ""
+        yield from columns([(run_id, f"assumed: {words}") for run_id, words in assumed])
+
+
+def _row(row: Row) -> list[Cell]:
+    cells = [_WORDS[row.cell(name)] for name in CHECKS]
+    if not row.rounds:
+        return [row.name, Text("nothing to fault", style="dim"), *cells, ""]
+    return [row.name, str(row.spoilt) if row.spoilt else "", *cells, ", ".join(row.endings)]
