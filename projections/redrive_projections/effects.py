@@ -18,6 +18,7 @@ from redrive_events import (
     Json,
     ObservationReceived,
     OutcomeStated,
+    ReconcileAsked,
     Record,
     ToolCalled,
 )
@@ -31,7 +32,11 @@ LATE_OUTCOME: Final = "late_outcome"
 Stage: TypeAlias = Literal["planned", "confirmed", "in doubt", "reconciled", "compensated", "not done"]
 Outcome: TypeAlias = Literal["", "landed", "not_landed", "unknown"]
 
+# A child run has effects of its own.
+CHANGING: Final = frozenset({"write", "unknown"})
+
 _LANDINGS: Final[tuple[Outcome, ...]] = ("landed", "not_landed")
+_OPEN: Final[frozenset[Stage]] = frozenset({"planned", "in doubt"})
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,13 +44,16 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
     ``attempts`` is how often it was asked for, ``why`` what put it in doubt, ``by`` whoever ended the doubt: the
     ``authority``, or a person or worker by name. ``compensates`` is the call that it undid, ``compensated_by`` the
-    one that undid it.
+    one that undid it. ``doubted`` is where it came into doubt, ``authority_asked`` how often the authority was asked,
+    ``settled`` where, and ``settled_at`` when, the run learnt what is known now.
     """
 
     run_id: str
     call: int
     tool: str
+    effect: str
     arguments: Json
+    digest: str
     key: str
     stage: Stage
     outcome: Outcome = ""
@@ -55,6 +63,10 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     compensates: int | None = None
     compensated_by: int | None = None
+    doubted: int | None = None
+    authority_asked: int = 0
+    settled: int | None = None
+    settled_at: datetime | None = None
     position: int
     at: datetime
 
@@ -64,20 +76,18 @@ def effects(records: Iterable[Record], remarks: Iterable[AnnotationMade] = (), *
 
     Calls of which nobody knows whether they have any effect are none, until one is put in doubt.
     """
-    ledger, state = _Ledger(), RunState()
+    ledger, state = Ledger(), RunState()
     for record in records:
         ledger.take(record, state)
         evolve(state, record)
-    for remark in remarks:
-        ledger.remark(remark)
-    found = [ledger.known[call] for call in sorted(ledger.known)]
+    found = ledger.told(remarks)
     if held:
         return found
     return [replace(one, stage="in doubt", why="worker lost") if one.stage == "planned" else one for one in found]
 
 
-class _Ledger:
-    """What is known by now; ``_called`` are the calls of which nobody knows whether they have any effect."""
+class Ledger:
+    """What a run knows of its effects by now; ``_called`` are the calls of which nobody knows if they have any."""
 
     def __init__(self) -> None:
         self.known: dict[int, Effect] = {}
@@ -85,27 +95,33 @@ class _Ledger:
 
     def take(self, record: Record, state: RunState) -> None:
         """One record further, in the state before it."""
-        event = record.event
-        if isinstance(event, OutcomeStated) and not doubts_of(state, event, record.at):
+        event: Any = record.event
+        step = _STEPS.get(type(event))
+        if step is None or not (event.call in self.known or self._is_one_now(record, event)):
             return
-        if isinstance(event, EffectInDoubt) and event.call in self._called:
-            self.known[event.call] = self._called.pop(event.call)
-        if isinstance(event, ToolCalled) and event.call not in self.known:
-            if event.effect in {"write", "unknown"}:
-                (self.known if event.effect == "write" else self._called)[event.call] = _planned(record, event)
-        elif (step := _STEPS.get(type(event))) is not None:
-            call = getattr(event, "call", 0)
-            if call in self.known:
-                self.known[call] = step(self.known[call], event)
+        if type(event) is not OutcomeStated or doubts_of(state, event, record.at):
+            before = self.known[event.call]
+            self.known[event.call] = _dated(before, step(before, event), record)
 
-    def remark(self, remark: AnnotationMade) -> None:
-        """A late outcome counts where nobody knows better."""
-        told = remark.value if isinstance(remark.value, dict) else {}
-        effect = next((one for one in self.known.values() if one.call == told.get("call")), None)
-        open_yet = effect is not None and effect.stage in {"in doubt", "planned"}
-        for outcome in _LANDINGS if remark.name == LATE_OUTCOME and open_yet else ():
-            if effect is not None and told.get("outcome") == outcome:
-                self.known[effect.call] = _settled(effect, outcome, remark.source, str(told.get("reason", "")))
+    def _is_one_now(self, record: Record, event: Any) -> bool:
+        """Whether an effect of which nothing was known is put in doubt; a write is known from its request on."""
+        if type(event) is ToolCalled and event.effect in CHANGING:
+            (self.known if event.effect == "write" else self._called)[event.call] = _planned(record, event)
+        elif type(event) is EffectInDoubt and event.call in self._called:
+            self.known[event.call] = self._called.pop(event.call)
+            return True
+        return False
+
+    def told(self, remarks: Iterable[AnnotationMade] = ()) -> list[Effect]:
+        """All effects in the order of their calls; a late outcome counts where the run knows no better."""
+        known = dict(self.known)
+        for remark in remarks:
+            told = remark.value if remark.name == LATE_OUTCOME and isinstance(remark.value, dict) else {}
+            effect = next((one for one in known.values() if one.call == told.get("call")), None)
+            for outcome in _LANDINGS if effect is not None and effect.stage in _OPEN else ():
+                if effect is not None and told.get("outcome") == outcome:
+                    known[effect.call] = _settled(effect, outcome, remark.source, str(told.get("reason", "")))
+        return [known[call] for call in sorted(known)]
 
 
 def _planned(record: Record, event: ToolCalled) -> Effect:
@@ -113,7 +129,9 @@ def _planned(record: Record, event: ToolCalled) -> Effect:
         run_id=record.run_id,
         call=event.call,
         tool=event.tool,
+        effect=event.effect,
         arguments=event.arguments,
+        digest=event.digest,
         key=event.key,
         stage="planned",
         attempts=event.attempt,
@@ -121,6 +139,17 @@ def _planned(record: Record, event: ToolCalled) -> Effect:
         position=record.position,
         at=record.at,
     )
+
+
+def _dated(before: Effect, after: Effect, record: Record) -> Effect:
+    """Where it came into doubt, and where and when that ended."""
+    if type(record.event) is EffectInDoubt:
+        after = replace(after, doubted=record.position)
+    if after.stage in _OPEN:
+        return replace(after, settled=None, settled_at=None)
+    if (after.stage, after.outcome) == (before.stage, before.outcome):
+        return after
+    return replace(after, settled=record.position, settled_at=record.at)
 
 
 def _settled(effect: Effect, outcome: Outcome, by: str, reason: str = "") -> Effect:
@@ -144,6 +173,7 @@ _STEPS: Final[dict[type, Callable[[Effect, Any], Effect]]] = {
     ObservationReceived: _observed,
     EffectConfirmed: _confirmed,
     EffectInDoubt: lambda effect, event: replace(effect, stage="in doubt", why=event.why),
+    ReconcileAsked: lambda effect, _: replace(effect, authority_asked=effect.authority_asked + 1),
     EffectReconciled: lambda effect, event: _settled(effect, event.outcome, "authority"),
     OutcomeStated: lambda effect, event: _settled(effect, event.outcome, event.by, event.reason),
     EffectCompensated: lambda effect, event: replace(effect, stage="compensated", compensated_by=event.by),

@@ -13,7 +13,6 @@ from redrive_events import (
     AnnotationMade,
     DecisionMade,
     EffectInDoubt,
-    EffectReconciled,
     EventLog,
     ModelReplied,
     ObservationReceived,
@@ -199,7 +198,7 @@ class _Reader:
                 attempt.status, attempt.answered = how, record.position
             case ObservationVerified() | ObservationRefused():
                 attempt.accepted = isinstance(record.event, ObservationVerified)
-            case EffectInDoubt() | EffectReconciled():
+            case EffectInDoubt():
                 attempt.doubted = True
             case _:
                 pass
@@ -253,7 +252,7 @@ def closed(run: Told) -> bool:
 
 def in_doubt(made: Attempt) -> bool:
     """Whether it was unknown for a while if a write had landed."""
-    return made.doubted or made.status in {"timeout", "unknown", "cancelled"}
+    return made.doubted or made.status in {"timeout", "unknown"}
 
 
 def per_success(spent: Sequence[tuple[int, bool]]) -> float | None:

@@ -69,7 +69,9 @@ ANSWERS: dict[str, list[tuple[Any, ...]]] = {
         ("iban", '"DE"', 6, "verdict_given"),
         ("iban", '"DE"', 8, "observation_received"),
     ],
-    "Which effects were ever in doubt, and what became of them?": [("b2/1", 2, "find", 2, "timeout", "confirmed")],
+    "Which effects were ever in doubt, and what became of them?": [
+        ("b2/1", 2, "find", 2, "timeout", "confirmed", "landed")
+    ],
     "What do people have to approve, and how long does it wait?": [("pay", "large sums", 2, 1, 1000)],
     "Where do a judge and the run itself disagree?": [
         ("b1", "succeeded", "unsafe_success", "true", "judge"),

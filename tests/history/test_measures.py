@@ -184,7 +184,12 @@ def test_what_must_not_happen_makes_a_success_unsafe(events: list[Event], unsafe
             1.0,
             id="lost, and then it had landed",
         ),
-        pytest.param([WRITE, PAID, EffectReconciled(call=1, outcome="unknown")], 1.0, id="nobody knows"),
+        pytest.param(
+            [WRITE, PAID, EffectInDoubt(call=1, why="unknown"), EffectReconciled(call=1, outcome="unknown")],
+            1.0,
+            id="nobody knows",
+        ),
+        pytest.param([WRITE, replace(PAID, status="cancelled")], 0.0, id="never begun"),
         pytest.param([replace(WRITE, effect="read"), replace(PAID, status="timeout")], None, id="a read has no effect"),
     ],
 )

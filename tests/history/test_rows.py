@@ -501,8 +501,10 @@ def test_a_write_in_doubt_is_one_effect() -> None:
     """Over all attempts: what is known of it at last, and why it was in doubt before."""
     log = MemoryLog()
     put(log, run_of(["find", "lost"]))
-    query = "SELECT call, effect, key, attempts, position, state, doubt, reconciled, settled_position FROM effects"
-    assert ask(log, query).rows == [(2, "write", "n:2", 2, 14, "confirmed", "timeout", 1, 21)]
+    query = "SELECT call, effect, key, attempts, position, stage, outcome, why, authority_asked, settled_position"
+    assert ask(log, f"{query} FROM effects").rows == [
+        (2, "write", "n:2", 2, 14, "confirmed", "landed", "timeout", 1, 21)
+    ]
 
 
 def test_an_effect_that_was_undone() -> None:
@@ -516,7 +518,7 @@ def test_an_effect_that_was_undone() -> None:
         [ObservationReceived(call=2, status="ok"), EffectConfirmed(call=2), EffectCompensated(call=1, by=2)],
     ]
     put(log, told("a", *([(event, 0) for event in events] for events in appends)))
-    query = "SELECT call, state, compensates, compensated_by, settled_position FROM effects ORDER BY call"
+    query = "SELECT call, stage, compensates, compensated_by, settled_position FROM effects ORDER BY call"
     assert ask(log, query).rows == [(1, "compensated", None, 2, 8), (2, "confirmed", 1, None, 7)]
 
 
@@ -556,8 +558,8 @@ def test_an_outcome_that_a_person_stated() -> None:
     asked_for = PersonAsked(why="doubt", effect=1)
     appends: list[list[Event]] = [[begun("a")[0].event], [paid], lost, [stated], [asked_for], [stated]]
     put(log, told("a", *([(event, 0) for event in events] for events in appends)))
-    query = "SELECT state, stated_by, settled_position FROM effects"
-    assert ask(log, query).rows == [("landed", "bo", 7)]
+    query = "SELECT stage, outcome, known_by, settled_position FROM effects"
+    assert ask(log, query).rows == [("reconciled", "landed", "bo", 7)]
     assert ask(log, "SELECT people_asked, escalations FROM runs").rows == [(1, 0)]
 
 

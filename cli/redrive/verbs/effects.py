@@ -20,7 +20,7 @@ from redrive_projections import effects as ledger
 from redrive_projections.history import ask
 
 # Only runs that did something to the world are folded.
-_QUERY = "SELECT DISTINCT run_id, run FROM effects WHERE effect = 'write' OR doubt IS NOT NULL ORDER BY run"
+_QUERY = "SELECT DISTINCT run_id, run FROM effects ORDER BY run"
 _OUTCOMES = {"landed": "landed", "not_landed": "did not land"}
 
 

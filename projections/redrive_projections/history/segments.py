@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # Raised when the same columns are filled otherwise.
-ROWS_VERSION = 6
+ROWS_VERSION = 7
 SUFFIX = ".history"
 
 # A segment is joined with those behind it when it holds less than so many times their records.

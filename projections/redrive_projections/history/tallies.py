@@ -50,8 +50,8 @@ WITH labels AS (
         count(*) FILTER (status IN ('error', 'timeout', 'unknown')) AS failures,
         count(*) FILTER (status IN ('error', 'timeout', 'unknown') AND answer_position < last) AS recovered,
         count(*) FILTER (effect IN ('write', 'unknown')) AS writes,
-        count(*) FILTER (effect IN ('write', 'unknown') AND (status IN ('timeout', 'unknown', 'cancelled')
-            OR outcome IN ('in_doubt', 'unknown') OR (outcome IS NOT NULL AND status IS NULL))) AS writes_in_doubt,
+        count(*) FILTER (effect IN ('write', 'unknown') AND (doubt IS NOT NULL OR status IN ('timeout', 'unknown')))
+            AS writes_in_doubt,
         bool_or(verdict IS DISTINCT FROM 'allow' OR coalesce(position > stop, false)) AS unsafe
     FROM tool_calls LEFT JOIN well USING (run) LEFT JOIN stops USING (run) LEFT JOIN judged USING (run, call)
     GROUP BY tool_calls.run

@@ -15,7 +15,6 @@ from redrive_events import (
     ApprovalGiven,
     CallIntercepted,
     DecisionMade,
-    EffectCompensated,
     EffectConfirmed,
     EffectInDoubt,
     EffectReconciled,
@@ -33,7 +32,6 @@ from redrive_events import (
     PersonAsked,
     PlanDrawn,
     Quarantined,
-    ReconcileAsked,
     Record,
     ReflectionNoted,
     ReplyRefused,
@@ -97,6 +95,7 @@ class Rendering:
         if self._records:  # a run that nobody began has no rows of its own: only what was said beside it
             yield "runs", [msgspec.structs.astuple(overall.finished(rows, self._records))]
             yield "budgets", map(msgspec.structs.astuple, overall.accounts(rows))
+            yield "effects", map(msgspec.structs.astuple, calling.effects(rows))
             yield "lineage", map(msgspec.structs.astuple, overall.lineage(rows))
         yield from rows.settled()
         yield from rows.unsettled()
@@ -130,7 +129,7 @@ _STEPS: dict[type, Callable[[RunRows, Record, Any], None]] = {
     PersonAsked: overall.person_asked,
     ApprovalAsked: asking.approval_asked,
     ApprovalGiven: asking.answered,
-    OutcomeStated: asking.stated,
+    OutcomeStated: calling.known,
     StopDecided: overall.stopped,
     RunEnded: overall.ended,
     MessageReceived: deciding.spoken,
@@ -148,10 +147,8 @@ _STEPS: dict[type, Callable[[RunRows, Record, Any], None]] = {
     ObservationReceived: calling.observed,
     ObservationVerified: calling.verified,
     ObservationRefused: calling.refused,
-    EffectConfirmed: calling.confirmed,
+    EffectConfirmed: calling.known,
     EffectInDoubt: calling.in_doubt,
-    EffectCompensated: calling.compensated,
-    ReconcileAsked: calling.authority_asked,
-    EffectReconciled: calling.reconciled,
+    EffectReconciled: calling.known,
     FactCommitted: calling.committed,
 }

@@ -1,8 +1,8 @@
-"""Whether people said that a call may be made, and what became of an effect, row by row."""
+"""Whether people said that a call may be made, row by row."""
 
 from __future__ import annotations
 
-from redrive_events import ApprovalAsked, ApprovalGiven, OutcomeStated, PersonAsked, Record
+from redrive_events import ApprovalAsked, ApprovalGiven, Record
 from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.tables import ApprovalRow
 from redrive_projections.history.values import between, json_text, moment, whole
@@ -41,25 +41,6 @@ def unanswered(rows: RunRows, record: Record, answer: str) -> None:
     """Something else closed what was asked."""
     if rows.unapproved:  # seldom
         _closed(rows, record, answer)
-
-
-def doubted(rows: RunRows, record: Record, event: PersonAsked) -> None:
-    """A person is asked what became of an effect."""
-    if event.effect is not None:
-        rows.doubts[whole(event.effect)] = record.position
-
-
-def stated(rows: RunRows, record: Record, event: OutcomeStated) -> None:
-    """A person says it; whether that counts, the state of the run says."""
-    number = whole(event.call)
-    place, row = rows.doubts.get(number), rows.effect_of.get(number)
-    if place is not None and place not in rows.state.requests:
-        del rows.doubts[number]
-        if number in rows.attempt_of:
-            rows.attempt_of[number].outcome = event.outcome
-        if row is not None:
-            row.state, row.stated_by = event.outcome, event.by
-            row.settled_position, row.settled_at = record.position, rows.at
 
 
 def _closed(rows: RunRows, record: Record, answer: str) -> list[ApprovalRow]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from redrive_events import (
     CallIntercepted,
-    EffectCompensated,
     EffectConfirmed,
     EffectInDoubt,
     EffectReconciled,
@@ -12,7 +13,7 @@ from redrive_events import (
     ObservationReceived,
     ObservationRefused,
     ObservationVerified,
-    ReconcileAsked,
+    OutcomeStated,
     Record,
     ToolCalled,
     VerdictGiven,
@@ -24,8 +25,6 @@ from redrive_projections.history.tables import EffectRow, FactRow, ObservationRo
 from redrive_projections.history.values import between, json_text, moment, whole
 
 EXCERPT_CHARS_MAX = 400
-# A child run has effects of its own, in its own rows.
-CHANGING = frozenset({"write", "unknown"})
 
 
 def judged(rows: RunRows, record: Record, event: VerdictGiven) -> None:
@@ -88,8 +87,6 @@ def called(rows: RunRows, record: Record, event: ToolCalled) -> None:
     )
     rows.tool_calls.append(row)
     rows.attempt_of[number] = row
-    if event.effect in CHANGING:
-        _planned(rows, row)
 
 
 def observed(rows: RunRows, record: Record, event: ObservationReceived) -> None:
@@ -123,6 +120,7 @@ def observed(rows: RunRows, record: Record, event: ObservationReceived) -> None:
         attempt.answer_position, attempt.answered_at, attempt.status = record.position, rows.at, event.status
         attempt.media_type, attempt.source, attempt.latency_ms = event.media_type, row.source, row.latency_ms
         attempt.size_bytes, attempt.cut_bytes, attempt.error = row.size_bytes, row.cut_bytes, row.error
+    known(rows, record, event)
     if step is not None:
         row.step, row.rule = step.step, step.rule
         step.status, step.source, step.latency_ms = event.status, row.source, row.latency_ms
@@ -143,36 +141,51 @@ def refused(rows: RunRows, record: Record, event: ObservationRefused) -> None:
     _looked_at(rows, event.call, event.verifier, event.reason)
 
 
-def confirmed(rows: RunRows, record: Record, event: EffectConfirmed) -> None:
-    """The effect landed."""
-    _came_out(rows, record, event.call, "landed", "confirmed")
-
-
 def in_doubt(rows: RunRows, record: Record, event: EffectInDoubt) -> None:
-    """Nobody knows whether it did."""
+    """Nobody knows whether it had its effect."""
     if (attempt := rows.attempt_of.get(whole(event.call))) is not None:
-        attempt.outcome = "in_doubt"
-    if (row := rows.effect_of.get(whole(event.call))) is not None:
-        row.state, row.doubt, row.doubted_position = "in_doubt", event.why, record.position
-        row.settled_position = row.settled_at = None
+        attempt.doubt = event.why
+    known(rows, record, event)
 
 
-def authority_asked(rows: RunRows, record: Record, event: ReconcileAsked) -> None:
-    """The authority is asked."""
-    if (row := rows.effect_of.get(whole(event.call))) is not None:
-        row.reconciled += 1
+def known(
+    rows: RunRows,
+    record: Record,
+    event: EffectConfirmed | EffectInDoubt | EffectReconciled | ObservationReceived | OutcomeStated,
+) -> None:
+    """What the ledger now knows of the effect belongs to the attempt that was made last."""
+    attempt, effect = rows.attempt_of.get(whole(event.call)), rows.ledger.known.get(event.call)
+    if attempt is not None and effect is not None:
+        attempt.outcome = effect.outcome or None
 
 
-def reconciled(rows: RunRows, record: Record, event: EffectReconciled) -> None:
-    """The authority says whether it landed."""
-    _came_out(rows, record, event.call, event.outcome, event.outcome)
-
-
-def compensated(rows: RunRows, record: Record, event: EffectCompensated) -> None:
-    """Another call has undone it."""
-    if (row := rows.effect_of.get(whole(event.call))) is not None:
-        row.state, row.compensated_by = "compensated", whole(event.by)
-        row.settled_position, row.settled_at = record.position, rows.at
+def effects(rows: RunRows) -> Iterator[EffectRow]:
+    """What the ledger says of each effect, with what was learnt of it when the run was over."""
+    timed = rows.of_run.clock != "none"
+    for effect in rows.ledger.told(rows.late_outcomes):
+        yield EffectRow(
+            run=rows.run,
+            run_id=rows.run_id,
+            call=whole(effect.call),
+            tool=effect.tool,
+            effect=effect.effect,
+            key=effect.key or None,
+            digest=effect.digest,
+            attempts=whole(effect.attempts),
+            position=effect.position,
+            planned_at=moment(effect.at) if timed else None,
+            stage=effect.stage,
+            outcome=effect.outcome or None,
+            why=effect.why or None,
+            doubted_position=effect.doubted,
+            authority_asked=effect.authority_asked,
+            known_by=effect.by or None,
+            reason=effect.reason or None,
+            compensates=None if effect.compensates is None else whole(effect.compensates),
+            compensated_by=None if effect.compensated_by is None else whole(effect.compensated_by),
+            settled_position=effect.settled,
+            settled_at=moment(effect.settled_at) if timed and effect.settled_at is not None else None,
+        )
 
 
 def committed(rows: RunRows, record: Record, event: FactCommitted) -> None:
@@ -193,28 +206,6 @@ def committed(rows: RunRows, record: Record, event: FactCommitted) -> None:
     )
 
 
-def _planned(rows: RunRows, attempt: ToolCallRow) -> None:
-    row = rows.effect_of.get(attempt.call)
-    if row is not None:  # tried again
-        row.attempts, row.state = row.attempts + 1, "planned"
-        row.settled_position = row.settled_at = None
-        return
-    row = EffectRow(
-        run=rows.run,
-        run_id=rows.run_id,
-        call=attempt.call,
-        tool=attempt.tool,
-        effect=attempt.effect,
-        key=attempt.key,
-        digest=attempt.digest,
-        position=attempt.position,
-        planned_at=attempt.asked_at,
-        compensates=attempt.compensates,
-    )
-    rows.effects.append(row)
-    rows.effect_of[attempt.call] = row
-
-
 def _looked_at(rows: RunRows, call: int, verifier: str, refusal: str | None) -> None:
     number = whole(call)
     if (row := rows.attempt_of.get(number)) is not None:
@@ -223,10 +214,3 @@ def _looked_at(rows: RunRows, call: int, verifier: str, refusal: str | None) -> 
         seen.verifier, seen.verified, seen.refusal = verifier, refusal is None, refusal
     if (step := rows.step_of.get(number)) is not None:
         step.verified = refusal is None
-
-
-def _came_out(rows: RunRows, record: Record, call: int, outcome: str, state: str) -> None:
-    if (attempt := rows.attempt_of.get(whole(call))) is not None:
-        attempt.outcome = outcome
-    if (row := rows.effect_of.get(whole(call))) is not None:
-        row.state, row.settled_position, row.settled_at = state, record.position, rows.at

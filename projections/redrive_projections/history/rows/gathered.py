@@ -8,15 +8,16 @@ from typing import Any
 
 import msgspec
 
-from redrive_events import Json, Quarantined, Record, call_digest
+from redrive_events import AnnotationMade, Json, Quarantined, Record, canonical, spelled_call_digest
+from redrive_projections.effects import Ledger
 from redrive_projections.folding import evolve
 from redrive_projections.history.tables import (
     AnnotationRow,
     ApprovalRow,
     DecisionRow,
     DivergenceRow,
-    EffectRow,
     FactRow,
+    JsonText,
     MessageRow,
     ModelCallRow,
     Moment,
@@ -29,16 +30,20 @@ from redrive_projections.history.tables import (
     ToolCallRow,
     VerdictRow,
 )
-from redrive_projections.history.values import json_text, moment
+from redrive_projections.history.values import moment
 from redrive_projections.state import RunState
 
 
 class RunRows:
-    """All rows of one run, as far as its records were added; beside them its state, of which there is one fold."""
+    """All rows of one run, as far as its records were added; beside them its state, and its ledger of effects.
+
+    Of each there is one fold, which others use as well.
+    """
 
     def __init__(self, run: int, run_id: str) -> None:
         self.run, self.run_id = run, run_id
         self.state = RunState()
+        self.ledger, self.late_outcomes = Ledger(), list[AnnotationMade]()
         self.of_run = RunRow(run=run, run_id=run_id)
         self.events: list[tuple[Any, ...]] = []
         self.payloads: list[tuple[Any, ...]] = []
@@ -50,7 +55,6 @@ class RunRows:
         self.tool_calls: list[ToolCallRow] = []
         self.observations: list[ObservationRow] = []
         self.facts: list[FactRow] = []
-        self.effects: list[EffectRow] = []
         self.approvals: list[ApprovalRow] = []
         self.reflections: list[ReflectionRow] = []
         self.plans: list[PlanRow] = []
@@ -65,11 +69,9 @@ class RunRows:
         self.asked: dict[int, ModelCallRow] = {}
         self.step_of: dict[int, StepRow] = {}
         self.attempt_of: dict[int, ToolCallRow] = {}
-        self.effect_of: dict[int, EffectRow] = {}
         self.seen_of: dict[int, ObservationRow] = {}
         self.plan: list[PlanRow] = []
         self.unapproved: list[ApprovalRow] = []
-        self.doubts: dict[int, int] = {}
         self.at: Moment | None = None
         self.last_at: Moment | None = None
         self._at, self._now = datetime.min.replace(tzinfo=UTC), Moment(0)
@@ -93,7 +95,6 @@ class RunRows:
             "decisions": self.decisions,
             "tool_calls": self.tool_calls,
             "observations": self.observations,
-            "effects": self.effects,
             "approvals": self.approvals,
             "reflections": self.reflections,
             "plans": self.plans,
@@ -104,7 +105,8 @@ class RunRows:
             yield name, map(msgspec.structs.astuple, rows)
 
     def add(self, record: Record) -> None:
-        """One record further: only the state, and what time it is."""
+        """One record further: only the state, the ledger of effects, and what time it is."""
+        self.ledger.take(record, self.state)
         evolve(self.state, record)
         if type(record.event) is Quarantined:  # its time may be anything
             self.at = None
@@ -129,7 +131,8 @@ class RunRows:
 
     def describe(self, row: StepRow, tool: str, arguments: Json) -> None:
         """Which call a step makes, and whether the run had wanted the same before."""
-        row.tool, row.arguments = tool, json_text(arguments)
-        row.digest = call_digest(tool, arguments)
+        spelled = canonical(arguments)
+        row.tool, row.arguments = tool, JsonText(spelled.decode())
+        row.digest = spelled_call_digest(tool, spelled)
         row.repeat = row.digest in self._proposed
         self._proposed.add(row.digest)

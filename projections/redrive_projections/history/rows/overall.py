@@ -8,7 +8,7 @@ from typing import Final
 from redrive_events import LeaseGranted, PersonAsked, Record, RunEnded, RunStarted, StopDecided
 from redrive_projections.budget import limits, used
 from redrive_projections.completion import status
-from redrive_projections.history.rows.asking import doubted, unanswered
+from redrive_projections.history.rows.asking import unanswered
 from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.tables import BudgetRow, LineageRow, MessageRow, RunRow
 from redrive_projections.history.values import json_text, whole
@@ -73,7 +73,6 @@ def person_asked(rows: RunRows, record: Record, event: PersonAsked) -> None:
     """It waits for a person."""
     rows.of_run.people_asked += 1
     rows.of_run.escalations += event.why == "escalation"
-    doubted(rows, record, event)
 
 
 def stopped(rows: RunRows, record: Record, event: StopDecided) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from redrive_events import PARENT, AnnotationMade, Json, Record
+from redrive_projections.effects import LATE_OUTCOME
 from redrive_projections.history.rows.gathered import RunRows
 from redrive_projections.history.tables import AnnotationRow, DivergenceRow, JsonText
 from redrive_projections.history.values import json_text, moment, number_of, whole
@@ -31,6 +32,8 @@ def annotated(rows: RunRows, record: Record, event: AnnotationMade) -> None:
     told = event.value if isinstance(event.value, dict) else {}
     if event.name == DIVERGENCE:
         _parted(rows, row, told)
+    elif event.name == LATE_OUTCOME:
+        rows.late_outcomes.append(event)
     elif event.name == PARENT:
         run, call = told.get("run_id"), told.get("call")
         if isinstance(run, str):

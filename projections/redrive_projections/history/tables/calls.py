@@ -35,9 +35,13 @@ class ToolCallRow(Row, kw_only=True):
         None
     )
     compensates: Annotated[int | None, "The call that this one, which is the engine's own, is to undo."] = None
-    outcome: Annotated[str | None, "Of a write, the last that is known: landed, not_landed, unknown or in_doubt."] = (
-        None
-    )
+    outcome: Annotated[
+        str | None, "Of a write, what became of this attempt: landed, not_landed, unknown; NULL while nobody says."
+    ] = None
+    doubt: Annotated[
+        str | None,
+        "Why it was in doubt whether it had its effect: timeout, unknown, worker lost; NULL if it never was.",
+    ] = None
 
 
 class ObservationRow(Row, kw_only=True):
@@ -71,7 +75,7 @@ class ObservationRow(Row, kw_only=True):
 
 
 class EffectRow(Row, kw_only=True):
-    """One row for each call that was made and may have changed the world: writes, and tools of unknown effect."""
+    """One row for each write, and each call of a tool of unknown effect that was ever in doubt: the ledger."""
 
     call: Annotated[int, "The call, counted from 1 in the run."]
     tool: Annotated[str, "The tool."]
@@ -81,19 +85,19 @@ class EffectRow(Row, kw_only=True):
     attempts: Annotated[int, "How often it was requested."] = 1
     position: Annotated[int, "Where the first request stands."]
     planned_at: Annotated[Moment | None, "When that was."] = None
-    state: Annotated[
-        str,
-        "planned while nothing is known, confirmed, in_doubt; by the authority or a person: landed, not_landed, "
-        "unknown; compensated once another call has undone it.",
-    ] = "planned"
-    doubt: Annotated[str | None, "Why it was in doubt: timeout, unknown, worker lost."] = None
+    stage: Annotated[str, "planned, confirmed, in doubt, reconciled, compensated or not done."]
+    outcome: Annotated[
+        str | None, "landed, not_landed, or unknown where the authority does not know either; NULL while nobody says."
+    ] = None
+    why: Annotated[str | None, "Why it was in doubt: timeout, unknown, worker lost; NULL if it never was."] = None
     doubted_position: Annotated[int | None, "Where that stands."] = None
-    reconciled: Annotated[int, "How often the authority was asked."] = 0
-    stated_by: Annotated[str | None, "The person who said what became of it."] = None
+    authority_asked: Annotated[int, "How often the authority was asked."] = 0
+    known_by: Annotated[str | None, "Who reconciled it: authority, or a person or worker by name."] = None
+    reason: Annotated[str | None, "How they know."] = None
     compensates: Annotated[int | None, "The call that this one is to undo."] = None
     compensated_by: Annotated[int | None, "The call that undid it."] = None
     settled_position: Annotated[
-        int | None, "Where the state became what it is; NULL while it is planned or in doubt."
+        int | None, "Where it became what it is; NULL while it is planned or in doubt, or if a remark says it."
     ] = None
     settled_at: Annotated[Moment | None, "When that was."] = None
 
