@@ -5,10 +5,32 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks import appending, asking, importing, incidents, many_writers, million, peers, replaying, stepping
+from benchmarks import (
+    appending,
+    asking,
+    importing,
+    incidents,
+    many_writers,
+    million,
+    peers,
+    replayers,
+    replaying,
+    stepping,
+)
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
-    for subject in (appending, many_writers, replaying, stepping, importing, million, asking, incidents, peers):
+    for subject in (
+        appending,
+        many_writers,
+        replaying,
+        replayers,
+        stepping,
+        importing,
+        million,
+        asking,
+        incidents,
+        peers,
+    ):
         for figure in subject.figures(folder):
             print(figure, flush=True)

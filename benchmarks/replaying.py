@@ -30,6 +30,6 @@ def figures(folder: Path) -> Iterator[Figure]:
         def decoding(lines: list[bytes] = lines) -> object:
             return [decode(line) for line in lines]
 
-        yield compared(f"load + fold, {count} events", load, "decode alone", decoding, units=count)
-        yield compared(f"strict replay, {count} events", replay, "decode alone", decoding, units=count)
+        for name, work in (("load + fold", load), ("strict replay", replay)):
+            yield compared(f"{name}, {count} events", work, "decode alone", decoding, units=count, computing=True)
         log.close()

@@ -47,18 +47,23 @@ async def look(number: int) -> str:
     return f"{number} is there"
 
 
-def _redrive(log: rd.MemoryLog | rd.SqliteLog) -> Work:
-    def says(turn: int, _: rd.ModelRequest) -> rd.ModelReplied | str:
-        return rd.reply(THOUGHT, rd.use("look", number=turn)) if turn <= STEPS else DONE
+def looker(steps: int) -> rd.Agent:
+    """An agent that looks so many times, and then is done."""
 
-    agent = rd.Agent(
+    def says(turn: int, _: rd.ModelRequest) -> rd.ModelReplied | str:
+        return rd.reply(THOUGHT, rd.use("look", number=turn)) if turn <= steps else DONE
+
+    return rd.Agent(
         "looker",
         "1",
-        rd.Contract(tools={"look": {}}, budget=rd.Budget(steps=STEPS + 1)),
+        rd.Contract(tools={"look": {}}, budget=rd.Budget(steps=steps + 1)),
         tools=[rd.tool(effect="read")(look)],
         model=rd.ScriptedModel(says),
     )
-    names = count()
+
+
+def _redrive(log: rd.MemoryLog | rd.SqliteLog) -> Work:
+    agent, names = looker(STEPS), count()
 
     async def run() -> None:
         done = await agent.arun(GOAL, log=log, run_id=f"run-{next(names)}")
