@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import pytest
 from rich.cells import cell_len
 
 from redrive.statements import cut, statements
+from redrive_projections.history import beside
+from redrive_projections.history.segments import locked
 from tests.cli.conftest import Redrive, Said
 
 QUERY = "select 1 as n, 'a,b' as word, null as nothing, 1.5 as half, [1, 2] as list, true as yes"
@@ -164,6 +167,16 @@ def test_an_answer_that_takes_too_long_is_given_up(redrive: Redrive, incident: s
     endless = "select count(*) from range(100000000) a, range(100000) b where a.range % 7 = b.range"
     assert redrive("sql", endless, "--timeout", "0.3") == (2, "", "redrive: query: not done within 0.3 s\n")
     assert redrive("sql", "select 1 as n", "--timeout", "60", "--format", "csv").out == "n\n1\n"
+
+
+def test_reading_the_log_takes_of_the_same_time(redrive: Redrive, incident: str, folder: Path) -> None:
+    """Whoever writes the history keeps the next one waiting no longer than it said; nothing is half-written."""
+    kept = beside(folder / "redrive.db")
+    with locked(kept):
+        said = redrive("sql", "select 1 as n", "--timeout", "0.001")
+        assert (said.code, said.out) == (2, "")
+        assert re.fullmatch(r"redrive: query: (the log was not read|not done) within 0.001 s.*\n", said.err)
+    assert redrive("sql", "select count(*) as n from runs", "--format", "csv").out == "n\n1\n"
 
 
 def test_only_unsafe_sql_reaches_files(redrive: Redrive, incident: str, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from redrive_events import START, EventLog, MemoryLog, Record, SqliteLog, StoredLine, encode, link
 from redrive_events.stores.sealing import Tip
 from redrive_projections.history import History, beside, filling, opened, rows, schema, writing
+from redrive_projections.history.deadline import Deadline, TimeOver
 from tests import strategies
 from tests.history.story import TURNS, begin_all, begun, put, refund, remark, run_of, told
 
@@ -100,6 +102,61 @@ def test_what_is_kept_in_files_equals_what_is_made_anew(mixed: list[list[Record]
             assert tables(earlier.db) == wanted
             earlier.close()
         log.close()
+
+
+class Looks(Deadline):
+    """A time that is over when it was looked at so often."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__(1e9)
+        self.left = left
+
+    def is_over(self) -> bool:
+        """After so many looks, and from then on."""
+        self.left -= 1
+        return self.left < 0
+
+
+@settings(SLOW, max_examples=8)
+@given(histories(), st.lists(st.integers(0, 40), max_size=4), st.sampled_from([100_000, 3]))
+def test_what_was_not_there_in_time_is_there_the_next_time(
+    mixed: list[list[Record]], looks: list[int], tail_max: int
+) -> None:
+    """At whatever moment the time was over, when it was opened or brought up to date: nothing is missing or twice."""
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        patch.setattr(opened, "TAIL_RECORDS_MAX", tail_max)
+        patch.setattr(filling, "LINES_UNWATCHED", 2)
+        path = Path(folder) / "redrive.db"
+        with closing(SqliteLog(path, durability="os")) as log, History(log, path) as held:
+            for records in filter(None, mixed):
+                log.append(records[0].run_id, records, expected=records[0].position - 1)
+                for left in looks:
+                    with suppress(TimeOver):
+                        held.refresh(Looks(left))
+            for left in looks:
+                with suppress(TimeOver):
+                    History(log, path, within=Looks(left)).close()
+            wanted = anew(log)
+            held.refresh()
+            assert tables(held.db) == wanted
+            with History(log, path) as history:
+                assert tables(history.db) == wanted
+
+
+def test_no_run_that_was_there_in_time_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was complete when the time was over is committed, and the next one begins behind it."""
+    monkeypatch.setattr(opened, "TAIL_RECORDS_MAX", 3)
+    with closing(SqliteLog(tmp_path / "redrive.db")) as log:
+        begin_all(log, [f"run-{number}" for number in range(20)])
+        spans = len(list(log.order()))
+        with pytest.raises(TimeOver):
+            History(log, tmp_path / "redrive.db", within=Looks(2 * (spans + 1) + 10))
+        made: list[str] = []
+        real = filling.Rendering
+        monkeypatch.setattr(filling, "Rendering", lambda run, run_id: made.append(run_id) or real(run, run_id))
+        with History(log, tmp_path / "redrive.db") as history:
+            assert history.db.execute("SELECT count(*) FROM runs").fetchall() == [(20,)]
+        assert 0 < len(made) < 20
 
 
 @settings(deadline=None, max_examples=10)

@@ -10,6 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redrive_events import NOTES, EventLog, StoredLine
+from redrive_projections.history.deadline import NEVER, Deadline, TimeOver
 from redrive_projections.history.reading import Lines, OutOfOrder
 from redrive_projections.history.rows import SETTLED, Rendering
 from redrive_projections.history.tables import ROWS, schema
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 RECORDS_MAX = 500_000
 ROWS_MAX = 16_384
 BYTES_MAX = 16_000_000
+# After so many lines of one stream it is looked at the clock.
+LINES_UNWATCHED = 256
 
 
 class Stream(NamedTuple):
@@ -52,10 +55,11 @@ class Growth:
         return list(dict.fromkeys(run_id.removesuffix(NOTES) for run_id in self.reach))
 
 
-def growth(log: EventLog, watermark: int) -> Growth:
+def growth(log: EventLog, watermark: int, within: Deadline = NEVER) -> Growth:
     """All that stands behind a watermark at this moment."""
     offset, records, reach = watermark, 0, dict[str, int]()
     for span in log.order(after=watermark):
+        within.check()
         offset, records = span.offset, records + span.records
         reach[span.run_id] = span.position
     return Growth(offset, reach, records)
@@ -105,10 +109,13 @@ class Place:
         """Let go of the database."""
         self._db.close()
 
-    def fill(self, log: EventLog, grown: Growth) -> None:
+    def fill(self, log: EventLog, grown: Growth, within: Deadline = NEVER) -> None:
         """Put in the rows of all runs that have grown, in transactions that hold whole runs.
 
         What is there already of an attempt that was broken off is gone on with.
+
+        Raises:
+            TimeOver: they are not all there in time.
         """
         runs = grown.runs()
         here, before = streams_of(self._db, runs), self._earlier(runs)
@@ -120,7 +127,7 @@ class Place:
         with _uncollected():
             while left:
                 batch, left = _cut(left, grown.reach)
-                work = _Work(log, known, grown.reach, held)
+                work = _Work(log, known, grown.reach, held, within)
                 try:
                     self._put({run_id: numbers[run_id] for run_id in batch}, work, moving)
                 except OutOfOrder:  # something that was in order is no longer
@@ -131,25 +138,32 @@ class Place:
         """One transaction."""
         live = {run_id: self._live.pop(run_id) for run_id in self._live.keys() & runs.keys()}
         writer, lasting = _Writer(self._db, self._name), dict[str, Rendering]()
+        done: list[int] = []
         try:
             with _transaction(self._db):
                 self._forget([runs[run_id] for run_id in live], ROWS.keys() - SETTLED)
                 self._forget([run for run_id, run in runs.items() if run in work.held and run_id not in live], ROWS)
+                replaced = not work.held.isdisjoint(runs.values())
                 for run_id, run in runs.items():
+                    if done and not replaced and work.within.is_over():
+                        break  # what is complete is kept
                     rendering = live.pop(run_id, None) or Rendering(run, run_id)
                     work.render(run_id, rendering, writer)
                     if self._live_max and rendering.lasts:
                         lasting[run_id] = rendering
                         if len(lasting) > self._live_max:
                             del lasting[next(iter(lasting))]
+                    done.append(run)
                 writer.flush()
-                self._moved([run for run in runs.values() if run in moving])
+                self._moved([run for run in done if run in moving])
         except BaseException:
             self._live.clear()
             raise
         self._live |= lasting
         for run_id in list(self._live)[: -self._live_max or None]:
             del self._live[run_id]
+        if len(done) < len(runs):
+            raise TimeOver
 
     def _numbered(self, runs: Sequence[str], known: Mapping[str, Stream]) -> dict[str, int]:
         """The number of each run: its own, or the next one."""
@@ -166,12 +180,13 @@ class Place:
 
 
 class _Work(NamedTuple):
-    """A log, what is known of its streams, how far they are to be read, and the runs that have rows here already."""
+    """A log, what is known of its streams, how far they are to be read, the runs that have rows here, until when."""
 
     log: EventLog
     known: Mapping[str, Stream]
     reach: Mapping[str, int]
     held: set[int]
+    within: Deadline
 
     def render(self, run_id: str, rendering: Rendering, writer: _Writer) -> None:
         """The rows of a run, as far as its streams are to be read; what is settled already is there."""
@@ -192,6 +207,8 @@ class _Work(NamedTuple):
         for line in self.log.lines(stream, after=after) if last > after else ():
             if line.position > last:
                 break
+            if not line.position % LINES_UNWATCHED:
+                self.within.check()
             ends[stream] = line[:2]
             yield line
 

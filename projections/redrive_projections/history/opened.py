@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from redrive_events import EventLog, Head, LogUnusable, MemoryLog
+from redrive_projections.history.deadline import NEVER, Deadline
 from redrive_projections.history.filling import Growth, Place, Stream, create, growth, streams_of
 from redrive_projections.history.segments import (
     Segment,
@@ -58,10 +59,12 @@ class History:
     ``path`` is the file of the log: what is kept of its history stands beside it, in segments that are written once and
     then only read, so that nobody who reads waits for another reader or keeps anybody from recording. What is newer is
     in the memory of this process. Without a path, for a log in memory, or where nothing can be written, all of it is.
-    ``anew`` throws away what is kept; ``reach`` is what SQL may reach beside the tables.
+    ``anew`` throws away what is kept; ``reach`` is what SQL may reach beside the tables; ``within`` is until when all
+    has to be there.
 
     Raises:
         LogUnusable: there is no room for it in memory.
+        TimeOver: it is not there in time; what is kept by then is gone on with by the next one.
     """
 
     db: DuckDBPyConnection
@@ -73,15 +76,16 @@ class History:
         *,
         anew: bool = False,
         reach: Reach = NOTHING,
+        within: Deadline = NEVER,
     ) -> None:
         self._log = log
         self._reach = reach
         self._turn = threading.Lock()
         self._defined: set[str] = set()
         folder = beside(path) if path is not None and not isinstance(log, MemoryLog) else None
-        if folder is not None and self._kept(folder, anew=anew):
+        if folder is not None and self._kept(folder, anew=anew, within=within):
             return
-        self._start(())
+        self._start((), within)
 
     def __enter__(self) -> History:
         return self
@@ -104,36 +108,37 @@ class History:
                 self.db.execute(statement)
                 self._defined.add(name)
 
-    def refresh(self) -> None:
+    def refresh(self, within: Deadline = NEVER) -> None:
         """Bring the tables up to the log as it is now.
 
         Raises:
             LogUnusable: there is no room for it in memory.
+            TimeOver: they are not there in time; the next one goes on.
         """
         with self._turn:
-            grown = growth(self._log, self._watermark)
+            grown = growth(self._log, self._watermark, within)
             if grown.records:
-                self._take_in(grown)
+                self._take_in(grown, within)
 
-    def _kept(self, folder: Path, *, anew: bool) -> bool:
+    def _kept(self, folder: Path, *, anew: bool, within: Deadline) -> bool:
         """Start from what is kept, whatever can be; False if that is of no use."""
         for again in (anew, True):
             try:
-                _bring_up(folder, self._log, anew=again)
+                _bring_up(folder, self._log, anew=again, within=within)
                 for _ in range(TRIES):
                     with suppress(FileNotFoundError):
-                        self._start(segments(folder))
+                        self._start(segments(folder), within)
                         return True
             except Unfit:
                 continue
         return False
 
-    def _start(self, chain: Sequence[Segment]) -> None:
+    def _start(self, chain: Sequence[Segment], within: Deadline) -> None:
         import duckdb
 
         self.db = _connected(self._reach)
         try:
-            self._begin(chain)
+            self._begin(chain, within)
         except duckdb.Error as error:
             self.db.close()
             raise Unfit(str(error)) from error
@@ -141,7 +146,7 @@ class History:
             self.db.close()
             raise
 
-    def _begin(self, chain: Sequence[Segment]) -> None:
+    def _begin(self, chain: Sequence[Segment], within: Deadline) -> None:
         attach(self.db, chain)
         _lock_down(self.db, self._reach)
         self._streams = all_streams(len(chain)) if chain else ""
@@ -157,13 +162,13 @@ class History:
             self.db.execute(f"CREATE VIEW {table} AS {self._whole(table)}")
         self.db.execute("COMMIT")
         heads = list(self._log.runs()) if chain else []
-        grown = growth(self._log, self._watermark)
+        grown = growth(self._log, self._watermark, within)
         last_run = 0
         if chain:
             ((last_run,),) = self.db.execute(f"SELECT max(run) FROM {self._streams}").fetchall()
             self._believe(heads, grown)
         self._tail = self._tail_of(last_run)
-        self._take_in(grown)
+        self._take_in(grown, within)
 
     def _whole(self, table: str) -> str:
         """All rows of a table: those of each segment whose runs are in no later one, and those in memory."""
@@ -186,12 +191,12 @@ class History:
         if streams:
             raise Unfit("it is the history of another log")
 
-    def _take_in(self, grown: Growth) -> None:
+    def _take_in(self, grown: Growth, within: Deadline) -> None:
         """Put what has grown into memory, in place of what was known of these runs."""
         import duckdb
 
         try:
-            self._tail.fill(self._log, grown)
+            self._tail.fill(self._log, grown, within)
         except duckdb.OutOfMemoryException as error:
             raise LogUnusable("in memory", f"its history cannot be built: {first_line(error)}") from error
         self._watermark = grown.offset
@@ -228,31 +233,33 @@ def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _bring_up(folder: Path, log: EventLog, *, anew: bool) -> None:
+def _bring_up(folder: Path, log: EventLog, *, anew: bool, within: Deadline) -> None:
     """Write what is too much to be read each time; where that cannot be, what is there serves as far as it goes.
 
     Raises:
         Unfit: what is there is not what it should be, or was to be thrown away and cannot be.
+        TimeOver: it is not written in time.
     """
     import duckdb
 
     try:
         if anew and folder.exists():
-            with locked(folder):
+            with locked(folder, within):
                 discard(folder)
-        if _unwritten(folder, log):
-            with locked(folder):
-                if _unwritten(folder, log):  # another process may have written it meanwhile
-                    chain = segments(folder)
-                    seal(folder, log, growth(log, chain[-1].watermark if chain else 0))
+        if _behind(folder, log, within).records > TAIL_RECORDS_MAX:
+            with locked(folder, within):
+                grown = _behind(folder, log, within)  # another process may have written it meanwhile
+                if grown.records > TAIL_RECORDS_MAX:
+                    seal(folder, log, grown, within)
     except (OSError, duckdb.Error) as error:
         if anew:
             raise Unfit(str(error)) from error
 
 
-def _unwritten(folder: Path, log: EventLog) -> bool:
+def _behind(folder: Path, log: EventLog, within: Deadline) -> Growth:
+    """What the log holds behind the segments."""
     chain = segments(folder)
-    return growth(log, chain[-1].watermark if chain else 0).records > TAIL_RECORDS_MAX
+    return growth(log, chain[-1].watermark if chain else 0, within)
 
 
 def _connected(reach: Reach) -> DuckDBPyConnection:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from redrive_events import BadInput, EventLog, canonical
+from redrive_projections.history.deadline import NEVER, Deadline, TimeOver
 from redrive_projections.history.opened import History, Reach
-from redrive_projections.history.question import Parameters, damaged, in_time, only_reads, told, too_late
+from redrive_projections.history.question import Parameters, damaged, in_time, only_reads, told, too_late, unread
 from redrive_projections.history.segments import ROWS_VERSION
 from redrive_projections.history.tables import schema
 
@@ -55,16 +56,18 @@ def write_answer(
     """
     import duckdb
 
-    file = file.resolve()
+    file, within = file.resolve(), Deadline(timeout_s)
 
     def write(history: History) -> int:
         statement = only_reads(history.db, query)
         history.define(query)
         answer = statement.query.rstrip("; \n")
-        return in_time(history.db, timeout_s, lambda: _copied(history.db, answer, file, ONE_FILE, parameters, {}))
+        return in_time(history.db, within.left_s(), lambda: _copied(history.db, answer, file, ONE_FILE, parameters, {}))
 
     try:
-        return _written(log, path, Reach(files=(file,)), write)
+        return _written(log, path, Reach(files=(file,)), write, within)
+    except TimeOver as error:
+        raise unread(timeout_s) from error
     except duckdb.InterruptException as error:
         raise too_late(timeout_s) from error
     except duckdb.Error as error:
@@ -99,18 +102,22 @@ def write_tables(
 
 
 def _written(
-    log: EventLog, path: str | os.PathLike[str] | None, reach: Reach, write: Callable[[History], Written]
+    log: EventLog,
+    path: str | os.PathLike[str] | None,
+    reach: Reach,
+    write: Callable[[History], Written],
+    within: Deadline = NEVER,
 ) -> Written:
     """What ``write`` makes of the history; if that finds damage in what is kept, it is made anew, and written again."""
     import duckdb
 
     try:
-        with History(log, path, reach=reach) as history:
+        with History(log, path, reach=reach, within=within) as history:
             return write(history)
     except duckdb.Error as error:
         if not damaged(error):
             raise
-    with History(log, path, anew=True, reach=reach) as history:
+    with History(log, path, anew=True, reach=reach, within=within) as history:
         return write(history)
 
 

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from redrive_events import BadInput, EventLog, LogUnusable
+from redrive_projections.history.deadline import Deadline, TimeOver
 from redrive_projections.history.opened import History, Reach, first_line, rebuilt
 from redrive_projections.history.segments import Unfit, beside
 
@@ -67,7 +68,8 @@ class Questions:
     def ask(self, query: str, parameters: Parameters = (), *, timeout_s: float | None = None) -> Answer:
         """The answer to one SQL query over tables, views and macros.
 
-        ``parameters`` stand for ``?`` or ``$1``, or by their names for ``$name``.
+        ``parameters`` stand for ``?`` or ``$1``, or by their names for ``$name``; ``timeout_s`` is for all of it: also
+        for reading what is new in the log.
 
         Raises:
             BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it, or it is not
@@ -75,24 +77,27 @@ class Questions:
         """
         import duckdb
 
+        within = Deadline(timeout_s)
         for anew in (False, True):
-            history = self._opened(anew=anew)
             try:
+                history = self._opened(within, anew=anew)
                 answered = partial(_answered, history, query, parameters, unsafe=self._reach.everything, trusted=anew)
-                return in_time(history.db, timeout_s, answered)
+                return in_time(history.db, within.left_s(), answered)
             except Unfit:
                 continue
+            except TimeOver as error:
+                raise unread(timeout_s) from error
             except duckdb.InterruptException as error:
                 raise too_late(timeout_s) from error
         raise AssertionError("what is made anew is trusted")
 
-    def _opened(self, *, anew: bool) -> History:
+    def _opened(self, within: Deadline, *, anew: bool) -> History:
         if anew:
             self.close()
         if self._history is None:
-            self._history = History(self._log, self._path, anew=anew, reach=self._reach)
+            self._history = History(self._log, self._path, anew=anew, reach=self._reach, within=within)
         else:
-            self._history.refresh()
+            self._history.refresh(within)
         return self._history
 
 
@@ -172,6 +177,12 @@ def _fetched(db: DuckDBPyConnection) -> Answer:
 def too_late(timeout_s: float | None) -> BadInput:
     """What is said of a question that was interrupted."""
     return BadInput("it was interrupted" if timeout_s is None else f"not done within {timeout_s:g} s", place="query")
+
+
+def unread(timeout_s: float | None) -> BadInput:
+    """What is said where all of the time went by before the question could be asked."""
+    said = f"the log was not read within {timeout_s:g} s; what was read is kept, and the next question goes on with it"
+    return BadInput(said, place="query")
 
 
 def in_time(db: DuckDBPyConnection, timeout_s: float | None, work: Callable[[], Found]) -> Found:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from redrive_events import EventLog, canonical
+from redrive_projections.history.deadline import NEVER, Deadline
 from redrive_projections.history.filling import Growth, Place, Stream, create, streams_of
 from redrive_projections.history.tables import ROWS, schema
 
@@ -26,6 +28,8 @@ SUFFIX = ".history"
 
 # A segment is joined with those behind it when it holds less than so many times their records.
 RATIO = 4
+# Who has not for ever looks so often whether the lock is free.
+BETWEEN_TRIES_S = 0.02
 
 _NAME = re.compile(r"([0-9]{20})-([0-9]{20})\.duckdb")
 _WORKING = "working.duckdb"
@@ -102,20 +106,33 @@ def all_streams(count: int) -> str:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, within: Deadline = NEVER) -> Iterator[None]:
     """While no other process writes there; whoever does is waited for.
 
     Raises:
         OSError: nothing can be written there.
+        TimeOver: it did not come to that in time.
     """
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     held = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX)
+        _lock(held, within)
         yield
     finally:
         os.close(held)
+
+
+def _lock(held: int, within: Deadline) -> None:
+    if within.left_s() is None:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        return
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        within.check()
+        time.sleep(BETWEEN_TRIES_S)
 
 
 def discard(folder: Path) -> None:
@@ -125,14 +142,15 @@ def discard(folder: Path) -> None:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
 
 
-def seal(folder: Path, log: EventLog, grown: Growth) -> None:
+def seal(folder: Path, log: EventLog, grown: Growth, within: Deadline = NEVER) -> None:
     """Write what has grown behind the last segment as a new one, and join segments that are small; while `locked`.
 
-    Whatever was written when a process was killed, or the disk was full, is gone on with.
+    Whatever was written when a process was killed, the disk was full, or the time was over, is gone on with.
 
     Raises:
         Unfit: what is kept is not what it should be.
         duckdb.Error: the file cannot be written.
+        TimeOver: it is not written in time.
     """
     chain = segments(folder)
     begun = chain[-1].watermark if chain else 0
@@ -145,12 +163,13 @@ def seal(folder: Path, log: EventLog, grown: Growth) -> None:
         def earlier(run_ids: list[str]) -> dict[str, Stream]:
             return streams_of(db, run_ids, source) if chain else {}
 
-        Place(db, "main", earlier=earlier, last_run=last_run).fill(log, grown)
+        Place(db, "main", earlier=earlier, last_run=last_run).fill(log, grown, within)
+        within.check()
         _finish(db, folder, begun, grown.offset, grown.records)
-    _join(folder)
+    _join(folder, within)
 
 
-def _join(folder: Path) -> None:
+def _join(folder: Path, within: Deadline) -> None:
     """Make one of the segments at the end that are small beside what follows them, and tidy up."""
     chain = segments(folder)
     with _connected(":memory:") as db:
@@ -162,7 +181,7 @@ def _join(folder: Path) -> None:
         (folder / _WORKING).unlink(missing_ok=True)
         with _working(folder, joined[0].begun) as db:
             attach(db, joined)
-            _copy(db, len(joined))
+            _copy(db, len(joined), within)
             _finish(db, folder, joined[0].begun, joined[-1].watermark, sum(sizes[first:]))
     kept = {segment.file.name for segment in segments(folder)}
     for file in folder.iterdir():
@@ -170,13 +189,14 @@ def _join(folder: Path) -> None:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
 
 
-def _copy(db: DuckDBPyConnection, count: int) -> None:
+def _copy(db: DuckDBPyConnection, count: int, within: Deadline) -> None:
     """All rows of so many segments; those of a run stand in the last segment that has it."""
     db.execute("BEGIN")
     for number in range(1, count + 1):
         later = [f"SELECT run FROM s{n}.inside.streams" for n in range(number + 1, count + 1)]
         without = f" WHERE run NOT IN ({' UNION '.join(later)})" if later else ""
         for table in ROWS:
+            within.check()
             db.execute(f"INSERT INTO main.{table} FROM s{number}.main.{table}{without}")
         db.execute(f"INSERT INTO inside.streams FROM s{number}.inside.streams{without}")
     db.execute("COMMIT")
