@@ -12,7 +12,7 @@ from rich.text import Text
 
 from redrive.terminal import columns, counted
 from redrive_events import BadInput, Json, canonical, parse_json
-from redrive_projections import one_line
+from redrive_projections import harmless, one_line
 from redrive_projections.history import Answer
 
 NUMBERS = ("BIGINT", "INT", "DOUBLE", "FLOAT", "DECIMAL", "HUGEINT", "UBIGINT", "UINT", "SMALLINT", "TINYINT", "REAL")
@@ -73,9 +73,9 @@ def _markdown(answer: Answer) -> str:
 
 
 def _escaped(words: str) -> str:
-    """Words that begin no other cell, row or markup of their own."""
-    plain = words.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-    return "<br>".join(plain.splitlines())
+    """Words that begin no other cell, row or markup of their own, and turn no text wherever they are pasted."""
+    plain = words.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\t", " ")
+    return "<br>".join(map(harmless, plain.splitlines()))
 
 
 def _text(value: object) -> str:

@@ -48,7 +48,18 @@ def say(*lines: Cell, whole: bool = False) -> None:
 
 def say_json(data: Json) -> None:
     """Print one JSON document on one line."""
-    print(canonical(data).decode())
+    say_data(f"{canonical(data).decode()}\n")
+
+
+def say_data(text: str) -> None:
+    """Print what a program reads: as it is in a pipe or a file; what would command a terminal is spelled out on one.
+
+    As JSON spells it, so that JSON stays what it was.
+    """
+    if sys.stdout.isatty():
+        commands = [sign for sign in {*text} - {"\n", "\t"} if harmless(sign) != sign]
+        text = text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in commands})
+    print(text, end="", flush=True)
 
 
 def warn(problem: str) -> int:

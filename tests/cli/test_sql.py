@@ -74,6 +74,35 @@ def test_markdown(redrive: Redrive, incident: str) -> None:
     assert said.out == "| x\\|y | n | no | l |\n| --- | ---: | --- | --- |\n| a\\|b | 1.5 |  | l1<br>l2\\\\ &lt;b> |\n"
 
 
+SIGNS = "select chr(27) || '[31m' || chr(8238) || 'a' || chr(9) || '订单' || chr(133) as t"
+HARMLESS = {
+    "table": "\ufffd[31m\ufffda 订单",
+    "markdown": "| \ufffd[31m\ufffda 订单",
+    "csv": "\\u001b[31m\\u202ea\t订单\\u0085\n",
+    "json": '[{"t":"\\u001b[31m\\u202ea\\t订单\\u0085"}]\n',
+    "jsonl": '{"t":"\\u001b[31m\\u202ea\\t订单\\u0085"}\n',
+}
+
+
+@pytest.mark.parametrize("form", HARMLESS)
+def test_no_answer_commands_a_terminal(
+    redrive: Redrive, incident: str, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """What would is spelled out there; JSON says the same even so."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    said = redrive("sql", SIGNS, "--format", form).out
+    assert HARMLESS[form] in said
+    assert not {"\x1b", "\u202e", "\x85"} & {*said}
+
+
+def test_a_program_reads_every_sign(redrive: Redrive, incident: str) -> None:
+    """In a pipe, or a file, nothing of the answer is changed."""
+    signs = "\x1b[31m\u202ea\t订单\x85"
+    assert redrive("sql", SIGNS, "--format", "csv").out == f"t\n{signs}\n"
+    assert json.loads(redrive("sql", SIGNS, "--format", "jsonl").out) == {"t": signs}
+
+
 def test_parquet(redrive: Redrive, incident: str, folder: Path) -> None:
     """One file, with its types, for its owner alone, and what wrote it in the metadata."""
     parquet = pytest.importorskip("pyarrow.parquet")

@@ -15,7 +15,7 @@ from redrive.files import replacing
 from redrive.options import LOG, JsonOption, LogOption
 from redrive.prompt import Prompt
 from redrive.statements import statements
-from redrive.terminal import say
+from redrive.terminal import say, say_data
 from redrive_events import BadInput, EventLog, Json, parse_json
 from redrive_projections.history import Answer, Questions, write_answer
 
@@ -76,7 +76,7 @@ def _say(answer: Answer, form: Format) -> None:
     if form is Format.TABLE:
         say(*table(answer))
     else:
-        print(spelled(answer, form), end="", flush=True)
+        say_data(spelled(answer, form))
 
 
 def _write(
