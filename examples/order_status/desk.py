@@ -58,7 +58,7 @@ def caring(**terms: Any) -> rd.Contract:
             "done": {"status": rd.ANY, "credited": rd.ANY, "notified": True},
             "answer": "Order {order_id} is {status}, and {credited} cents are credited.",
             "recovery": ("compensate",),
-            "guards": rd.Guards(repeats=rd.Repeats(times=1, polling=["find_order"])),
+            "guards": rd.Guards(repeats=rd.Repeats(times=1, polling=("find_order",))),
             **terms,
         }
     )

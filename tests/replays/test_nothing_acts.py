@@ -14,6 +14,7 @@ from redrive_engine import Program
 from redrive_engine.policy import RulesPolicy
 from redrive_events import MemoryLog, Record
 from redrive_replays import bisected, compared, replay_records, shrunk
+from redrive_replays.faults import Recorded, faulted
 from redrive_replays.guarded import guarding
 from redrive_replays.whatif import Changes, branched, edge_report
 from tests.scenarios import Scenario, examples
@@ -79,12 +80,17 @@ def turned(records: Sequence[Record], program: Program) -> object:
     return bisected(short, records, program, lambda candidate: len(candidate) > len(short))
 
 
+def with_faults(records: Sequence[Record], program: Program) -> object:
+    """Of each kind, as far as it goes and beyond."""
+    return faulted(Recorded(records, program, frozenset(program.tools or ()), beyond=True), rounds=2)
+
+
 def side_by_side(records: Sequence[Record], program: Program) -> object:
     """Two runs."""
     return compared(records, records)
 
 
-@pytest.mark.parametrize("drives", [again, under_guard, denied, smaller, turned, side_by_side])
+@pytest.mark.parametrize("drives", [again, under_guard, denied, smaller, turned, with_faults, side_by_side])
 @pytest.mark.parametrize("scenario", examples(), ids=lambda one: one.module)
 def test_a_replay_does_nothing_outside(
     scenario: Scenario,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import redrive as rd
 from redrive.testing import (
@@ -23,8 +24,9 @@ from redrive.testing import (
     replay_is_same,
     status_is,
     steps_at_most,
+    the_budget_is_kept,
 )
-from redrive_events import BadInput, ModelReplied, Usage
+from redrive_events import BadInput, ModelReplied, RunStarted, Usage
 from tests.testing.courses import LOOK, course, paying
 
 TABLE: list[tuple[Promise, str]] = [
@@ -104,6 +106,30 @@ def test_costs_are_those_of_the_replies() -> None:
         told.check(cost_at_most("0.01 USD"))
     with pytest.raises(BadInput):
         cost_at_most("cheap")
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (rd.Budget(steps=3), ""),
+        (rd.Budget(steps=2), "the budget is kept: the model is asked at 20, with no steps left"),
+        (rd.Budget(tool_calls=2), ""),
+        (rd.Budget(tool_calls=1), "the budget is kept: what is called at 15 is beyond the calls of the budget, 1"),
+    ],
+)
+def test_a_budget_is_kept_while_nothing_is_asked_for_beyond_it(limits: rd.Budget, words: str) -> None:
+    """The same run, as if it had been begun under another contract."""
+    told = course()
+    first = told.records[0]
+    assert isinstance(first.event, RunStarted)
+    terms = replace(first.event.contract, budget=limits.limits())
+    begun = replace(first, event=replace(first.event, contract=terms))
+    under = Trajectory((begun, *told.records[1:]))
+    if not words:
+        under.check(the_budget_is_kept)
+        return
+    with pytest.raises(AssertionError, match=words):
+        under.check(the_budget_is_kept)
 
 
 def test_every_run_answers_for_what_all_must() -> None:

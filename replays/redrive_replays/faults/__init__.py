@@ -5,7 +5,7 @@ from redrive_replays.faults.held import CHECKS, Breach, Held
 from redrive_replays.faults.live import Approvals, Setting
 from redrive_replays.faults.recorded import Recorded
 from redrive_replays.faults.slices import SLICES, Slice, slices_named
-from redrive_replays.faults.trying import NO_FAULT, Round, Row, Table, faulted
+from redrive_replays.faults.trying import NO_FAULT, Cell, Round, Row, Table, faulted
 
 __all__ = [
     "CHECKS",
@@ -13,6 +13,7 @@ __all__ = [
     "SLICES",
     "Approvals",
     "Breach",
+    "Cell",
     "Course",
     "Held",
     "Recorded",

@@ -15,7 +15,7 @@ from redrive_replays.faults.chance import Chance
 Path: TypeAlias = tuple[str | int, ...]
 
 # A code, a date or a number in running text, and nothing that may stand anywhere by chance.
-_CODE: Final = re.compile(r"\b[A-Za-z_-]*\d[\w-]{2,}")
+_CODE: Final = re.compile(r"(?<![\w-])(?=[\w-]{3})[\w-]*\d[\w-]*")
 _CODE_CHARS_MIN: Final = 3
 
 # What is spoken into data. The words in braces are filled in; one of them is always the mark, by which it is known.

@@ -46,11 +46,11 @@ from redrive_replays.programs import program_for
 
 Approvals: TypeAlias = Literal["none", "grant", "refuse"]
 
-# Who asks for more than this comes to no end.
-REQUESTS_MAX: Final = 1_000
-# How long an answer takes by the run's own clock, which stands still otherwise.
+# How long an answer takes by the run's own clock, which stands still otherwise; when half of all requests that there
+# may be were asked, each takes an hour, so that a run which is ended by its time alone is seen to end.
 MODEL_S: Final = 1.0
 TOOL_S: Final = 0.1
+LATE_S: Final = 3_600.0
 # Pauses are taken by the run's own clock, too.
 PATIENCE: Final = Patience(grace_s=1.0, look_s=0.005, pause_s=0.0, pause_max_s=0.0)
 BY: Final = "faults"
@@ -127,21 +127,26 @@ class FaultyWorld:
         return await self._answered(waiting, position, request)
 
     async def _answered(self, waiting: Waiting, position: int, request: Request) -> Happened:
-        if len(self._tampering.passing) > REQUESTS_MAX:
-            raise Endless(f"more than {REQUESTS_MAX:,} requests, and no end")
+        if len(self._tampering.passing) > self._tampering.requests_max:
+            raise Endless(f"more than {self._tampering.requests_max:,} requests, and no end")
         run_id = waiting.run_id
         if (spoilt := self._tampering.before(run_id, position, request, self._clock())) is not None:
-            self._clock.move(spoilt.took_s)
+            self._clock.move(spoilt.took_s + self._usual_s(request))
             return Happened(spoilt.answer, self._clock(), position)
         happened = await self._world.answer(replace(waiting, requests={position: request}))
         if happened.cause != position:
             return happened
-        self._clock.move(MODEL_S if isinstance(request, ModelAsked) else TOOL_S)
+        self._clock.move(self._usual_s(request))
         spoilt = self._tampering.behind(run_id, position, request, happened.event, self._clock())  # type: ignore[arg-type]
         if spoilt is None:
             return Happened(happened.event, self._clock(), position)
         self._clock.move(spoilt.took_s)
         return Happened(spoilt.answer, self._clock(), position)
+
+    def _usual_s(self, request: Request) -> float:
+        if len(self._tampering.passing) > self._tampering.requests_max // 2:
+            return LATE_S
+        return MODEL_S if isinstance(request, ModelAsked) else TOOL_S
 
     def _nobody(self, waiting: Waiting) -> Happened:
         """Only people are waited for, and here there is nobody."""

@@ -21,7 +21,7 @@ OFTEN: Final = (1, EVER, 2)
 class Fault:
     """Which answers are spoilt: of those that could be, the one at ``first`` (0 is the first), and ``often`` in all.
 
-    ``seed`` is what all chance in it hangs on.
+    ``seed`` is what all chance in it hangs on, so that what comes again comes alike.
     """
 
     slice: Slice
@@ -29,9 +29,9 @@ class Fault:
     often: int
     seed: str
 
-    def spoilt(self, asked: Asked, nth: int) -> Spoilt | None:
-        """What it makes of the ``nth`` request of a run, if it can make anything of it."""
-        return self.slice.spoil(asked, Chance(f"{self.seed}/{nth}"))
+    def spoilt(self, asked: Asked) -> Spoilt | None:
+        """What it makes of a request, if it can make anything of it."""
+        return self.slice.spoil(asked, Chance(self.seed))
 
 
 class Hit(NamedTuple):
@@ -59,23 +59,24 @@ class Tampering:
     """What passes the door of a run, and of those it begins, with a fault in it; without one it only looks on.
 
     ``asked`` are the requests so far, before and behind the world, ``landed`` the writes that took effect, wherever
-    the answer went; ``passing`` are all requests, and the how manieth each was.
+    the answer went; ``passing`` are all requests, by run and position, and ``requests_max`` how many there may be.
     """
 
     program: Program
     fault: Fault | None = None
+    requests_max: int = 10_000
     asked: list[tuple[Asked, Asked]] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)
     landed: dict[tuple[str, int], Landed] = field(default_factory=dict)
+    passing: set[tuple[str, int]] = field(default_factory=set)
     _seen: list[Seen] = field(default_factory=list)
     _sites: int = 0
-    passing: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def before(self, run_id: str, position: int, request: Request, at: datetime) -> Spoilt | None:
         """What is answered without asking the world; a request that was let through is under way."""
         if (run_id, position) in self.passing:
             return None
-        self.passing[run_id, position] = len(self.passing) + 1
+        self.passing.add((run_id, position))
         return self._spoilt(run_id, position, self._at_door(request, None, at))
 
     def behind(self, run_id: str, position: int, request: Request, answer: Answer, at: datetime) -> Spoilt | None:
@@ -97,7 +98,7 @@ class Tampering:
 
     def _spoilt(self, run_id: str, position: int, asked: Asked) -> Spoilt | None:
         fault = self.fault
-        if fault is None or (spoilt := fault.spoilt(asked, self.passing[run_id, position])) is None:
+        if fault is None or (spoilt := fault.spoilt(asked)) is None:
             return None
         site, self._sites = self._sites, self._sites + 1
         call, tool = _call_of(asked.request)
@@ -114,5 +115,4 @@ def _call_of(request: Request) -> tuple[int, str]:
 def sites_of(of: Slice, passed: Tampering, seed: str) -> int:
     """How many answers of a run a kind of fault could spoil."""
     fault = Fault(of, 0, 0, seed)
-    both = ((fault.spoilt(one, nth), fault.spoilt(other, nth)) for nth, (one, other) in enumerate(passed.asked, 1))
-    return sum(first is not None or second is not None for first, second in both)
+    return sum(fault.spoilt(one) is not None or fault.spoilt(other) is not None for one, other in passed.asked)

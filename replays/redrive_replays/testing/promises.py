@@ -210,7 +210,7 @@ def _over_budget(trajectory: Trajectory) -> Iterator[str]:
         evolve(state, record)
         most = budget.tool_calls if isinstance(event, ToolCalled) and event.compensates is None else None
         if most is not None and used(state)["tool_calls"] > most:
-            yield f"what is called at {record.position} is more than {most} calls"
+            yield f"what is called at {record.position} is beyond the calls of the budget, {most}"
 
 
 # Of the run itself: those that it began have budgets of their own, and what they use counts in it.
