@@ -19,7 +19,7 @@ def kept(report: Report, log: EventLog) -> int:
     return noted(log, report.run_id, DIVERGENCE, report.data()["divergences"], place=lambda data: int(data["position"]))
 
 
-def noted(log: EventLog, run_id: str, name: str, values: Sequence[Json], *, place: Callable[[Json], int]) -> int:
+def noted(log: EventLog, run_id: str, name: str, values: Sequence[Json], *, place: Callable[[Json], int | None]) -> int:
     """Remark on a run under this name, each value at its place; how many are new."""
     known = {
         canonical(record.event.value)

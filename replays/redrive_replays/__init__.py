@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from redrive_replays.difference import ABSENT, Difference
     from redrive_replays.guarded import Reach
     from redrive_replays.judging import Judged, judged
-    from redrive_replays.programs import program_for
+    from redrive_replays.programs import known_program, program_for
     from redrive_replays.recording import Recording, recording_of
     from redrive_replays.redriving import redriven
     from redrive_replays.replayer import appends, replay_records
@@ -31,7 +31,7 @@ _DOORS = {
     "causes": ("Cause", "chain_of"),
     "difference": ("ABSENT", "Difference"),
     "judging": ("Judged", "judged"),
-    "programs": ("program_for",),
+    "programs": ("known_program", "program_for"),
     "recording": ("Recording", "recording_of"),
     "replayer": ("appends", "replay_records"),
     "report": ("Divergence", "Outcome", "Report", "only_digests", "worst"),
@@ -62,6 +62,7 @@ __all__ = [
     "chain_of",
     "compared",
     "judged",
+    "known_program",
     "only_digests",
     "program_for",
     "recording_of",

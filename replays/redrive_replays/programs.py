@@ -18,15 +18,23 @@ def program_for(started: RunStarted, *, agent: Agent | None = None, policy: Give
         CannotReplay: there is no program for this run.
         BadInput: the policy or the registry cannot be read.
     """
-    if started.rules > RULES:
-        raise CannotReplay(f"recorded under rules {started.rules}, and this program knows up to {RULES}")
-    found = agent or registered(started.agent)
-    if found is not None:
-        program = found.program
-    elif started.source is not None:
-        program = permissive(started)
-    else:
-        raise CannotReplay(f"no program for agent {started.agent!r}; give --agent")
+    found = known_program(started.agent, started.rules, agent=agent, imported=started.source is not None)
+    program = permissive(started) if found is None else found
     if started.parent is not None and started.source is None:  # a child run, with the budget its parent gave it
         program = program.child(started.contract.budget)
     return program if policy is None else dataclasses.replace(program, policy=policy_of(policy))
+
+
+def known_program(name: str, rules: int, *, agent: Agent | None = None, imported: bool = False) -> Program | None:
+    """The program of the runs of an agent of this ``name``; None stands for the permissive one of an ``imported`` run.
+
+    Raises:
+        CannotReplay: there is no program for such runs.
+        BadInput: the registry cannot be read.
+    """
+    if rules > RULES:
+        raise CannotReplay(f"recorded under rules {rules}, and this program knows up to {RULES}")
+    found = agent or registered(name)
+    if found is None and not imported:
+        raise CannotReplay(f"no program for agent {name!r}; give --agent")
+    return None if found is None else found.program

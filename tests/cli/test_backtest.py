@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.cli.conftest import DESK, Redrive
@@ -32,8 +33,14 @@ def test_several_policies_side_by_side(redrive: Redrive, refund: str) -> None:
     said = redrive("backtest", *both, *AGENT, "--keep", "--json")
     assert said.code == 1
     assert [len(one["flips"]) for one in json.loads(said.out).values()] == [0, 1]
-    rows = redrive("sql", "select run_id, name, value->>'sureness' as sure from annotations", "--json")
-    assert json.loads(rows.out) == [{"run_id": refund, "name": "backtest", "sure": "exact to turn"}]
+    query = "select run_id, parse_filename(rules) as rules, sureness, turn, turns, call, tool, before, after, prevented"
+    rows = redrive("sql", f"{query} from backtests order by rules", "--json")
+    nothing = dict.fromkeys(("turn", "turns", "call", "tool", "before", "after", "prevented"))
+    flip = {"turn": 2, "turns": 3, "call": 2, "tool": "refund", "before": "allow", "after": "deny", "prevented": [2]}
+    assert json.loads(rows.out) == [
+        {"run_id": refund, "rules": "policy.toml", "sureness": "same", **nothing},
+        {"run_id": refund, "rules": "stricter.toml", "sureness": "exact to turn", **flip},
+    ]
 
 
 def test_only_some_runs(redrive: Redrive, refund: str) -> None:
@@ -49,4 +56,24 @@ def test_runs_without_a_program_are_counted(redrive: Redrive, refund: str) -> No
     """Never from a name in the log."""
     said = redrive("backtest", "--policy", DESK / "stricter.toml")
     assert said.code == 0
-    assert "1 run not judged: no program; give --agent" in said.out
+    assert "1 run, 0 verdicts: 1 not judged\n1 run not judged: no program for agent 'refund-desk'; give" in said.out
+
+
+def test_all_is_told_of_each_run(redrive: Redrive, refund: str) -> None:
+    """In one of five words, with why one is not judged."""
+    policy = ["--policy", DESK / "stricter.toml"]
+    beyond = json.loads(redrive("backtest", *policy, *AGENT, "--beyond", "recorded", "--json").out)
+    (found,) = beyond.values()
+    assert (found["sureness"], found["flips"][0]["sureness"]) == ({"under assumptions": 1}, "under assumptions")
+    (found,) = json.loads(redrive("backtest", *policy, "--json").out).values()
+    assert found["not_judged"] == [{"run_id": refund, "why": "no program for agent 'refund-desk'; give --agent"}]
+
+
+def test_a_large_log_is_judged_by_several_processes(
+    redrive: Redrive, refund: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They find the same."""
+    policy = ["--policy", DESK / "stricter.toml", *AGENT, "--json"]
+    alone = redrive("backtest", *policy)
+    monkeypatch.setattr("redrive.verbs.backtest.ALONE_MAX", 0)
+    assert redrive("backtest", *policy) == alone

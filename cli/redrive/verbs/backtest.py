@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from redrive.agents import agent_named
 from redrive.chosen import Choice
-from redrive.imagined import sureness_of
-from redrive.noting import noted
 from redrive.options import LOG, AgentOption, JsonOption, LogOption
-from redrive.spread import spread
-from redrive.terminal import Cell, columns, counted, say, say_json, watched
+from redrive.rejudged import Tested
+from redrive.spread import cores, spread
+from redrive.terminal import counting, say, say_json, watched
+from redrive.verbs.whatif import BeyondOption
 from redrive_engine import Agent, Program
 from redrive_engine.policy import Policy, policy_in
-from redrive_events import CannotReplay, EventLog, Json, RunStarted, SqliteLog
-from redrive_projections.history import history
-from redrive_replays import program_for
-from redrive_replays.backtest import Consequence, Flipped, Judged, consequence, judged_again
+from redrive_events import EventLog, RunStarted, SqliteLog
+from redrive_projections.history import Notebook, history
+from redrive_replays import known_program, program_for
+from redrive_replays.backtest import Candidate, Consequence, Flipped, Judged, consequence, judged_again, undriven
 
-RUNS_MAX = 20
-BACKTEST = "backtest"
+# More verdicts than these are worth other processes; the runs are dealt into so many shares for each.
+ALONE_MAX = 200_000
+SHARES = 4
 
 
 @dataclass(frozen=True)
 class _Programs:
     """The programs of the runs of a log: that of the agent where it is its run, the registered one, or none."""
 
-    log: EventLog
     agent: Agent | None
 
-    def of(self, run_id: str) -> Program | None:
-        """The program of a run, if there is one."""
-        first = next(iter(self.log.read(run_id)), None)
-        if first is None or not isinstance(first.event, RunStarted):
-            return None
-        agent = self.agent if self.agent and self.agent.name == first.event.agent else None
-        try:
-            return program_for(first.event, agent=agent)
-        except CannotReplay:
-            return None
+    def of(self, run: Candidate) -> Program | None:
+        """The program that knows the tools of a run; None for one that knows any."""
+        return known_program(run.agent, run.rules, agent=self._own(run.agent), imported=run.imported)
+
+    def whole(self, started: RunStarted) -> Program:
+        """The program that a run is driven with."""
+        return program_for(started, agent=self._own(started.agent))
+
+    def _own(self, name: str) -> Agent | None:
+        return self.agent if self.agent is not None and self.agent.name == name else None
 
 
 def backtest(
@@ -53,6 +52,7 @@ def backtest(
     where: Annotated[
         str, typer.Option("--where", metavar="SQL", help="Which runs: an expression over the columns of runs.")
     ] = "true",
+    beyond: BeyondOption = "sure",
     keep: Annotated[bool, typer.Option("--keep", help="Keep what is found as remarks on the runs, for SQL.")] = False,
     agent: AgentOption = None,
     log: LogOption = LOG,
@@ -66,93 +66,94 @@ def backtest(
     Exit codes: 0 nothing flips, 1 something does.
     """
     policies = {str(file): policy_in(file) for file in policy}
+    work = _Work(log, agent, tuple(policies), where, beyond == "recorded")
     with Choice(log) as choice:
-        programs = _Programs(choice.log, agent_named(agent) if agent else None)
+        programs = _Programs(agent_named(agent) if agent else None)
         with history(log) as notebook:
-            judged = judged_again(notebook, policies, cache(programs.of), where)
-        results = []
-        for name, found in judged.items():
-            work = _Work(log, agent, Path(name))
-            here = partial(_consequence, choice.log, programs, policies[name])
-            spreading = spread(work, list(found.first.values()), here=here)
-            driven = list(watched(spreading, "driving again", total=len(found.first)))
-            results.append((name, policies[name], found, driven))
+            judged = _judged(notebook, policies, programs, work)
+        found = [
+            Tested(name, policies[name], one, list(_driven(one, name, policies[name], programs, work, choice)))
+            for name, one in judged.items()
+        ]
         if keep:
-            for _, used, _, driven in results:
-                _keep(choice.log, used, driven)
+            for one in found:
+                one.keep(choice.log)
     if as_json:
-        say_json({name: _data(used, found, driven) for name, used, found, driven in results})
+        say_json({one.name: one.data() for one in found})
     else:
-        for name, _, found, driven in results:
-            say(*_told(name, found, driven))
-    return 1 if any(found.first for _, _, found, _ in results) else 0
+        for number, one in enumerate(found):
+            say(*[""] * bool(number), *one.told())
+    return 1 if any(one.driven for one in found) else 0
 
 
 @dataclass(frozen=True)
 class _Work:
-    """What another process needs to drive a run again."""
+    """What another process needs to know, which opens the log for itself."""
 
     path: Path
     agent: str | None
-    policy: Path
-
-    def __call__(self, first: Flipped) -> Consequence:
-        return _consequence(*_opened(self), first)
-
-
-def _consequence(log: EventLog, programs: _Programs, policy: Policy, first: Flipped) -> Consequence:
-    program = programs.of(first.run_id)
-    assert program is not None
-    return consequence(list(log.read(first.run_id)), program, policy, first)
+    policies: tuple[str, ...]
+    where: str
+    beyond: bool
 
 
-@cache
-def _opened(work: _Work) -> tuple[EventLog, _Programs, Policy]:
-    log = SqliteLog(work.path, must_exist=True)
-    return log, _Programs(log, agent_named(work.agent) if work.agent else None), policy_in(work.policy)
+class _Opened:
+    """What is needed there, once for each process."""
+
+    def __init__(self, work: _Work) -> None:
+        self.log = SqliteLog(work.path, must_exist=True)
+        self.programs = _Programs(agent_named(work.agent) if work.agent else None)
+        self.policies: Mapping[str, Policy] = {name: policy_in(Path(name)) for name in work.policies}
+        self.notebook = history(work.path)
 
 
-def _told(name: str, found: Judged, driven: Sequence[Consequence]) -> Iterator[Cell]:
-    runs, flips = counted(len(found.runs), "run"), counted(len(driven), "run")
-    yield Text.assemble((name, "bold"), f"  {runs}, {counted(found.verdicts, 'verdict')}; {flips} of them flip")
-    if found.unjudged:
-        yield f"{counted(len(found.unjudged), 'run')} not judged: no program; give --agent"
-    changed = [(one, count) for one, count in found.transitions.most_common() if one.before != one.after]
-    if changed:
-        yield ""
-        rows = [(one.tool, one.before, one.after, f"{count:,}", one.rule) for one, count in changed]
-        yield from columns([("TOOL", "RECORDED", "NOW", "CALLS", "RULE"), *rows], right=[3])
-    if driven:
-        yield ""
-        table = [("RUN", "FIRST FLIP", "HOW SURE", "RECORDED END", "END", "PREVENTED")]
-        yield from columns([*table, *map(_row, driven[:RUNS_MAX])])
-    if len(driven) > RUNS_MAX:
-        yield f"… and {len(driven) - RUNS_MAX:,} more; --json has them all"
+_opened = cache(_Opened)
 
 
-def _row(one: Consequence) -> tuple[str, ...]:
-    flip = f"call {one.first.call} {one.first.tool}: {one.first.before} → {one.first.after}"
-    prevented = ", ".join(f"call {call}" for call in one.prevented)
-    sure = sureness_of(one.sureness, one.turn, one.turns)
-    return one.run_id, flip, sure, one.recorded_status or "unfinished", one.status or "not known", prevented
+def _judged(
+    notebook: Notebook, policies: Mapping[str, Policy], programs: _Programs, work: _Work
+) -> Mapping[str, Judged]:
+    """All calls judged again: here, or where there are many, in as many processes as there are cores."""
+    ((verdicts,),) = notebook.sql("SELECT count(*) FROM verdicts").fetchall()
+    ((runs,),) = notebook.sql(f"SELECT count(*) FROM runs WHERE ({work.where})").fetchall()
+    if verdicts <= ALONE_MAX or cores() == 1:
+        with counting("judging", total=runs) as told:
+            return judged_again(notebook, policies, programs.of, work.where, told=partial(told, ""))
+    found = {name: Judged() for name in policies}
+    shares = cores() * SHARES
+    dealt = [f"({work.where}) AND run % {shares} = {number}" for number in range(shares)]
+    here = partial(judged_again, notebook, policies, programs.of)
+    spreading = spread(partial(_share, work), dealt, here=here, alone_max=1, at_once=1)
+    for judged in watched(spreading, "judging", total=shares):
+        for name, one in judged.items():
+            found[name].join(one)
+    return found
 
 
-def _data(policy: Policy, found: Judged, driven: Sequence[Consequence]) -> Json:
-    return {
-        "policy": policy.digest,
-        "runs": len(found.runs),
-        "not_judged": sorted(found.unjudged),
-        "verdicts": found.verdicts,
-        "transitions": [{**one._asdict(), "calls": count} for one, count in found.transitions.most_common()],
-        "flips": [_flip(one) for one in driven],
-    }
+def _share(work: _Work, where: str) -> dict[str, Judged]:
+    there = _opened(work)
+    return judged_again(there.notebook, there.policies, there.programs.of, where)
 
 
-def _flip(one: Consequence) -> dict[str, Json]:
-    return {**one._asdict(), "first": one.first._asdict(), "prevented": list(one.prevented)}
+def _driven(
+    judged: Judged, name: str, policy: Policy, programs: _Programs, work: _Work, choice: Choice
+) -> Iterator[Consequence]:
+    """What comes of each run that flips, driven on all cores."""
+    sure = [(undriven(judged, one), one) for one in judged.first.values()]
+    yield from (known for known, _ in sure if known is not None)
+    flipped = [one for known, one in sure if known is None]
+    here = partial(_consequence, choice.log, programs, policy, work.beyond)
+    spreading = spread(partial(_elsewhere, work, name), flipped, here=here)
+    yield from watched(spreading, "driving again", total=len(flipped))
 
 
-def _keep(log: EventLog, policy: Policy, driven: Sequence[Consequence]) -> None:
-    for one in driven:
-        value = {"policy": policy.digest, **_flip(one)}
-        noted(log, one.run_id, BACKTEST, [value], place=lambda data: int(data["first"]["position"]))
+def _elsewhere(work: _Work, name: str, first: Flipped) -> Consequence:
+    there = _opened(work)
+    return _consequence(there.log, there.programs, there.policies[name], work.beyond, first)
+
+
+def _consequence(log: EventLog, programs: _Programs, policy: Policy, beyond: bool, first: Flipped) -> Consequence:
+    records = list(log.read(first.run_id))
+    started = records[0].event
+    assert isinstance(started, RunStarted)
+    return consequence(records, programs.whole(started), policy, first, beyond=beyond)

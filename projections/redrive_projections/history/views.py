@@ -36,6 +36,17 @@ FROM below
 UNION ALL
 SELECT run, run_id, run, run_id, 0 FROM runs WHERE run NOT IN (SELECT run FROM below)"""
 
+_BACKTESTS = """\
+SELECT run_id, run, note, annotated_at AS found_at, position, value->>'$.rules' AS rules,
+    value->>'$.policy' AS policy, value->>'$.sureness' AS sureness, (value->>'$.turn')::BIGINT AS turn,
+    (value->>'$.turns')::BIGINT AS turns, nullif(value->>'$.why', '') AS why,
+    (value->>'$.first.step')::BIGINT AS step, (value->>'$.first.call')::BIGINT AS call,
+    value->>'$.first.tool' AS tool, value->>'$.first.before' AS before, value->>'$.first.after' AS after,
+    value->>'$.first.rule_before' AS rule_before, value->>'$.first.rule_after' AS rule_after,
+    nullif(value->>'$.recorded_status', '') AS recorded_status, nullif(value->>'$.status', '') AS status,
+    (value->'$.prevented')::BIGINT[] AS prevented
+FROM annotations WHERE name = 'backtest' AND source = 'redrive'"""
+
 # By what the measures are grouped: the rest of the view's name, the columns, and the words for them.
 GROUPINGS: Final = {
     "arm": ("arm", "each arm, that is each way to drive a run"),
@@ -81,6 +92,12 @@ def views() -> tuple[View, ...]:
             "One row for each task and arm: what its runs used, with all runs below them, and the highest ceiling that "
             "a contract set them.",
             accounts.ACCOUNT,
+        ),
+        View(
+            "backtests",
+            "One row for each run that `backtest --keep` judged under other rules: how sure it is what would have come of "
+            "it, its first flip, and why it was not judged.",
+            _BACKTESTS,
         ),
         View("trials", "One row for each task, agent, model and arm: how often it was tried, and done.", macros.TRIALS),
     )

@@ -3,64 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple
-
-import msgspec
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
 
 from redrive_engine import Program
-from redrive_engine.policy import Policy, Question, Ruling
-from redrive_events import Effect, Json
-from redrive_projections import MISSING
-from redrive_projections.history import Notebook
-
-# One row for each decided call, as it was judged first, with the facts that had been committed by then.
-CALLS: Final = """
-WITH first AS (
-    SELECT run, call, min(position) AS position FROM verdicts GROUP BY run, call
-), judged AS (
-    SELECT v.run, v.call, v.position, v.step, v.judged_at, v.tool, v.verdict, v.rule, v.policy,
-           v.arguments AS edited, v.text
-    FROM verdicts v JOIN first USING (run, call, position)
-), wanted AS (
-    SELECT run, run_id, principal, tenant, clock FROM runs WHERE {where}
+from redrive_engine.loop import NOBODY, REFUSED
+from redrive_engine.policy import (
+    APPROVAL,
+    EXPIRED,
+    NOT_APPROVED,
+    RESERVED,
+    Policy,
+    Question,
+    Ruling,
 )
-SELECT j.run, w.run_id, w.principal, w.tenant, w.clock, j.call, j.position, j.step, j.judged_at, j.tool,
-       s.arguments, j.verdict, j.rule, j.policy, j.edited, j.text
-FROM judged j
-JOIN wanted w USING (run)
-JOIN steps s ON s.run = j.run AND s.call = j.call
-ORDER BY j.run, j.position
-"""
-FACTS: Final = """
-SELECT run, position, key, value FROM facts WHERE run IN (SELECT run FROM runs WHERE {where}) ORDER BY run, position
-"""
-ROWS_AT_ONCE: Final = 10_000
+from redrive_events import CannotReplay, Effect, Json
+from redrive_projections import MISSING, same
+from redrive_projections.history import Notebook
+from redrive_replays.backtest.columns import Candidate, Course, VerdictAs, courses, decoded
 
-_json = msgspec.json.Decoder().decode
-
-
-class _Row(NamedTuple):
-    """A decided call, as it was judged first."""
-
-    run: int
-    run_id: str
-    principal: str | None
-    tenant: str | None
-    clock: Literal["utc", "naive", "none"]
-    call: int
-    position: int
-    step: int
-    at: datetime
-    tool: str
-    arguments: str
-    verdict: str
-    rule: str
-    policy: str | None
-    edited: str | None
-    text: str | None
+# What the model reads where a person did not allow a call, and no rule that asked has words of its own.
+WORDS: Final = {NOT_APPROVED: REFUSED, EXPIRED: NOBODY}
+# The engine and the contract rule by these names whatever the policy is; by the others of theirs it was asked, too.
+OWN: Final = frozenset(RESERVED) - {"no rule", "granted", APPROVAL, *WORDS}
+# How much of an import must be there for its calls to be judged.
+JUDGED_GRADES: Final = frozenset({"full", "model-only", "verdicts-only"})
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Flipped(NamedTuple):
@@ -91,14 +61,25 @@ class Judged:
     """All calls judged again under one policy.
 
     ``first`` is the first flipped call of each run: what is recorded behind its reply may not have come to be, so later
-    calls are left as recorded and count nowhere. ``transitions`` counts the verdicts up to there.
+    calls are left as recorded and count nowhere. ``transitions`` counts the verdicts up to there. ``unjudged`` are the
+    runs that cannot be judged, each with why; ``grades`` those that are no full recordings.
     """
 
     transitions: Counter[Transition] = field(default_factory=Counter)
     first: dict[str, Flipped] = field(default_factory=dict)
-    runs: set[str] = field(default_factory=set)
-    unjudged: set[str] = field(default_factory=set)
+    runs: list[str] = field(default_factory=list)
+    unjudged: dict[str, str] = field(default_factory=dict)
+    grades: dict[str, str] = field(default_factory=dict)
     verdicts: int = 0
+
+    def join(self, other: Judged) -> None:
+        """Add what was found of other runs."""
+        self.transitions += other.transitions
+        self.first |= other.first
+        self.runs += other.runs
+        self.unjudged |= other.unjudged
+        self.grades |= other.grades
+        self.verdicts += other.verdicts
 
 
 class _Declared(NamedTuple):
@@ -110,105 +91,168 @@ class _Declared(NamedTuple):
 
 
 _UNKNOWN: Final = _Declared()
+_Tools = Mapping[str, _Declared]
+ProgramOf = Callable[[Candidate], Program | None]
 
 
 def judged_again(
-    notebook: Notebook, policies: Mapping[str, Policy], program_of: Callable[[str], Program | None], where: str = "true"
+    notebook: Notebook,
+    policies: Mapping[str, Policy],
+    program_of: ProgramOf,
+    where: str = "true",
+    *,
+    told: Callable[[int], object] = lambda _: None,
 ) -> dict[str, Judged]:
     """What each of the named policies says of every recorded call of the runs ``where`` an expression over runs holds.
 
-    ``program_of`` gives the program of a run by its id, or None: such runs are not judged. What the contract had denied
-    stays denied.
+    ``program_of`` gives the program of a run, None for one that knows any tool, and raises `CannotReplay` where there
+    is none: such runs are not judged. What contract and engine had ruled stays ruled. ``told`` hears after each run how
+    many are done.
 
     Raises:
         BadInput: ``where`` is no expression over the columns of runs.
     """
-    notebook.sql(f"SELECT run FROM runs WHERE {where}")  # which says what is wrong with it
     found = {name: Judged() for name in policies}
-    facts = _facts(notebook, where)
-    run, values, declared, coming = 0, dict[str, Json](), None, next(facts, None)
-    for row in map(_Row._make, _rows(notebook, CALLS.format(where=where))):
-        if row.run != run:
-            run, values, declared = row.run, {}, _declared(program_of(row.run_id))
-        while coming is not None and coming < (run, row.position):
-            if coming[0] == run:
-                values[coming[2]] = coming[3]
-            coming = next(facts, None)
-        if declared is None:
-            for judged in found.values():
-                judged.unjudged.add(row.run_id)
-        else:
-            _judge(row, values, declared.get(row.tool, _UNKNOWN), policies, found)
+    tools = dict[tuple[str, int, bool], _Tools | str | None]()
+    for done, course in enumerate(courses(notebook, where), start=1):
+        run = course.run
+        kind = run.agent, run.rules, run.imported
+        if kind not in tools:
+            tools[kind] = _tools_of(run, program_of)
+        declared = tools[kind]
+        why = declared if isinstance(declared, str) else _unjudgeable(course, declared)
+        for name, judged in found.items():
+            if why or isinstance(declared, str):
+                judged.unjudged[run.run_id] = why
+            else:
+                _Judge(judged, policies[name], course, declared).all()
+        told(done)
     return found
 
 
-def _judge(
-    row: _Row,
-    facts: Mapping[str, Json],
-    declared: _Declared,
-    policies: Mapping[str, Policy],
-    found: Mapping[str, Judged],
-) -> None:
-    own = row.verdict == "deny" and row.policy is None  # the contract's word, or one of form: no policy was asked
-    question = None if own else _question(row, facts, declared)
-    for name, policy in policies.items():
-        judged = found[name]
-        judged.runs.add(row.run_id)
-        flip = judged.first.get(row.run_id)
-        if flip is not None and flip.step != row.step:
-            continue
-        judged.verdicts += 1
-        if question is None:
-            judged.transitions[Transition(row.tool, row.verdict, row.verdict, row.rule)] += 1
-            continue
-        ruling = policy.judge(question)
-        judged.transitions[Transition(row.tool, row.verdict, ruling.verdict, ruling.rule)] += 1
-        if flip is None and _flips(row, ruling):
-            place = row.run_id, row.call, row.position, row.step, row.tool
-            judged.first[row.run_id] = Flipped(*place, row.verdict, ruling.verdict, row.rule, ruling.rule)
+def _tools_of(run: Candidate, program_of: ProgramOf) -> _Tools | str | None:
+    """What the run's program declares of its tools, None where it knows any; or why there is no program."""
+    try:
+        program = program_of(run)
+    except CannotReplay as error:
+        return str(error)
+    if program is None or program.tools is None:
+        return None
+    return {name: _Declared(one.effect, one.object, one.destination) for name, one in program.tools.items()}
 
 
-def _flips(row: _Row, ruling: Ruling) -> bool:
-    """A change of verdict, of edited arguments, or of what the model is told."""
-    if ruling.verdict != row.verdict:
-        return True
-    if ruling.verdict == "edit":
-        return row.edited is None or _json(row.edited) != ruling.arguments
-    return ruling.verdict == "deny" and (row.text or "") != ruling.text
+def _unjudgeable(course: Course, tools: _Tools | None) -> str:
+    """Why the calls of a run cannot be judged; nothing if they can."""
+    run = course.run
+    if run.unread:
+        return f"{run.unread} of its events cannot be read"
+    if run.forked:
+        return "it goes on from another run, whose facts are not in its columns"
+    if run.grade not in JUDGED_GRADES:
+        return f"it was imported as {run.grade}"
+    for one in course.verdicts:
+        if one.proposed is None:
+            return f"call {one.call} was judged, and nobody had wanted it"
+        if tools is not None and one.tool not in tools and one.rule not in OWN:
+            return f"the program has no tool {one.tool!r}, which call {one.call} is of"
+    return ""
 
 
-def _question(row: _Row, facts: Mapping[str, Json], declared: _Declared) -> Question:
-    arguments = _json(row.arguments)
-    return Question(
-        row.principal or "",
-        row.tenant or "",
-        row.tool,
-        arguments,
-        declared.effect,
-        _named(arguments, declared.object),
-        _named(arguments, declared.destination),
-        facts,
-        row.at,
-        row.clock,
-    )
+class _Judge:
+    """One run under one policy, verdict by verdict."""
+
+    def __init__(self, judged: Judged, policy: Policy, course: Course, tools: _Tools | None) -> None:
+        self.judged, self.policy, self.course, self.tools = judged, policy, course, tools or {}
+        self.flip: Flipped | None = None
+        self.last, self.gone = 0, set[int]()
+        self.edited = dict[int, str]()
+
+    def all(self) -> None:
+        """All of its verdicts, as far as they surely come to be."""
+        judged, run = self.judged, self.course.run
+        judged.runs.append(run.run_id)
+        if run.grade != "full":
+            judged.grades[run.run_id] = run.grade
+        transitions = judged.transitions
+        for row, question in self._asked():
+            # All calls of a reply are judged before any is made, one behind the other: with the flip these count.
+            if self.flip is not None:
+                if row.position != self.last + 1:
+                    return
+                self.last = row.position
+                if row.call in self.gone:
+                    continue
+            judged.verdicts += 1
+            if question is None:
+                transitions[Transition(row.tool, row.verdict, row.verdict, row.rule)] += 1
+                continue
+            ruling = self.policy.judge(question)
+            after, rule, flips = _outcome(row, ruling)
+            transitions[Transition(row.tool, row.verdict, after, rule)] += 1
+            if flips:
+                self._flips(row, after, rule)
+
+    def _flips(self, row: VerdictAs, after: str, rule: str) -> None:
+        """What the recording makes of this call behind here does not come to be."""
+        self.gone.add(row.call)
+        if self.flip is None:
+            place = self.course.run.run_id, row.call, row.position, row.step, row.tool
+            self.flip = Flipped(*place, row.verdict, after, row.rule, rule)
+            self.last = row.position
+            self.judged.first[self.flip.run_id] = self.flip
+
+    def _asked(self) -> Iterator[tuple[VerdictAs, Question | None]]:
+        """Each verdict with the question that a policy is asked for it; None where none is."""
+        run, committed = self.course.run, self.course.facts
+        facts, known, edited = dict(self.course.known), 0, self.edited
+        at_us, at = 0, _EPOCH
+        for row in self.course.verdicts:
+            while known < len(committed) and committed[known].position < row.position:
+                facts[committed[known].key] = decoded(committed[known].value)
+                known += 1
+            if row.at_us is not None and row.at_us != at_us:
+                at_us, at = row.at_us, _EPOCH + timedelta(microseconds=row.at_us)
+            if row.rule in OWN or (row.rule == APPROVAL and row.verdict == "edit"):
+                yield row, None
+            else:
+                arguments = decoded(edited.get(row.call) or row.proposed or "null")
+                declared = self.tools.get(row.tool, _UNKNOWN)
+                yield (
+                    row,
+                    Question(
+                        run.principal,
+                        run.tenant,
+                        row.tool,
+                        arguments,
+                        declared.effect,
+                        _named(arguments, declared.object),
+                        _named(arguments, declared.destination),
+                        facts,
+                        at,
+                        run.clock,
+                    ),
+                )
+            if row.edited is not None:
+                edited[row.call] = row.edited
+
+
+def _outcome(row: VerdictAs, ruling: Ruling) -> tuple[str, str, bool]:
+    """Which verdict comes of a ruling, by which rule; and whether that is a flip.
+
+    A flip is a change of verdict, of edited arguments, or of the text for the model.
+    """
+    if row.rule in WORDS:  # people's word, in those of the rule that asked
+        words = (ruling.text if ruling.verdict == "ask" else "") or WORDS[row.rule]
+        return row.verdict, row.rule, words != row.text
+    verdict, text = ruling.verdict, ruling.text
+    if verdict == "ask" and row.rule == APPROVAL:  # which a person has answered
+        verdict, text = "allow", ""
+    if verdict != row.verdict:
+        return verdict, ruling.rule, True
+    if verdict == "edit":
+        return verdict, ruling.rule, row.edited is None or not same(decoded(row.edited), ruling.arguments)
+    return verdict, ruling.rule, verdict != "allow" and text != row.text
 
 
 def _named(arguments: Json, name: str) -> Json:
     return arguments.get(name, MISSING) if name and isinstance(arguments, dict) else MISSING
-
-
-def _declared(program: Program | None) -> dict[str, _Declared] | None:
-    if program is None:
-        return None
-    return {name: _Declared(one.effect, one.object, one.destination) for name, one in (program.tools or {}).items()}
-
-
-def _facts(notebook: Notebook, where: str) -> Iterator[tuple[int, int, str, Json]]:
-    for run, position, key, value in _rows(notebook, FACTS.format(where=where)):
-        yield run, position, key, _json(value)
-
-
-def _rows(notebook: Notebook, query: str) -> Iterable[tuple[Any, ...]]:
-    found = notebook.connection().execute(query)
-    while rows := found.fetchmany(ROWS_AT_ONCE):
-        yield from rows

@@ -1,0 +1,129 @@
+"""What a back-test reads of recorded runs: the runs, each verdict, each fact, from columns and not from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from redrive_events import Json
+from redrive_projections.history import Notebook
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+RUNS: Final = """
+WITH unread AS (SELECT run, count(*) AS records FROM events WHERE problem IS NOT NULL GROUP BY run),
+     forks AS (SELECT run FROM events WHERE position = 1 AND kind = 'run_forked')
+SELECT run, run_id, coalesce(agent, ''), coalesce(rules, 0), source_format IS NOT NULL, coalesce(grade, 'full'),
+       coalesce(unread.records, 0), forks.run IS NOT NULL, coalesce(principal, ''), coalesce(tenant, ''),
+       coalesce(clock, 'none'), parent IS NOT NULL
+FROM runs LEFT JOIN unread USING (run) LEFT JOIN forks USING (run)
+WHERE run IN ({wanted}) ORDER BY run
+"""
+VERDICTS: Final = """
+SELECT v.run, v.call, v.position, v.step, epoch_us(v.judged_at), v.tool, v.verdict, v.rule,
+       s.arguments, v.arguments, coalesce(v.text, '')
+FROM verdicts v LEFT JOIN steps s ON s.run = v.run AND s.call = v.call
+WHERE v.run IN ({wanted}) ORDER BY v.run, v.position
+"""
+FACTS: Final = """
+SELECT run, position, key, value FROM facts WHERE run IN ({wanted}) ORDER BY run, position
+"""
+# What the parent of a child run knew when it began it.
+KNOWN: Final = """
+SELECT run, payload->'$.known' FROM payloads
+WHERE position = 1 AND run IN (SELECT run FROM runs WHERE parent IS NOT NULL AND run IN ({wanted}))
+"""
+ROWS_AT_ONCE: Final = 10_000
+
+decoded: Final = msgspec.json.Decoder().decode
+
+
+class Candidate(NamedTuple):
+    """A run that is to be judged again, as far as its columns tell of it as a whole."""
+
+    run: int
+    run_id: str
+    agent: str
+    rules: int
+    imported: bool
+    grade: str
+    unread: int
+    forked: bool
+    principal: str
+    tenant: str
+    clock: Literal["utc", "naive", "none"]
+    child: bool
+
+
+class VerdictAs(NamedTuple):
+    """A verdict as it was recorded.
+
+    ``proposed`` are the arguments as the model wanted them, ``edited`` those that this verdict puts in their place.
+    """
+
+    run: int
+    call: int
+    position: int
+    step: int
+    at_us: int | None
+    tool: str
+    verdict: str
+    rule: str
+    proposed: str | None
+    edited: str | None
+    text: str
+
+
+class FactAs(NamedTuple):
+    """A fact as it was committed."""
+
+    run: int
+    position: int
+    key: str
+    value: str
+
+
+class Course(NamedTuple):
+    """A run with its verdicts and facts, each in order, and what was known at its beginning."""
+
+    run: Candidate
+    verdicts: list[VerdictAs]
+    facts: list[FactAs]
+    known: dict[str, Json]
+
+
+def courses(notebook: Notebook, where: str) -> Iterator[Course]:
+    """The runs for which ``where``, an expression over the columns of runs, holds; all as of one moment.
+
+    Raises:
+        BadInput: it is no such expression.
+    """
+    wanted = f"SELECT run FROM runs WHERE ({where})"
+    notebook.sql(wanted)  # which says what is wrong with it
+    db = notebook.connection()
+    known = {run: decoded(value) for run, value in _rows(db, KNOWN.format(wanted=wanted)) if value}
+    verdicts, facts = (_by_run(_rows(db, query.format(wanted=wanted))) for query in (VERDICTS, FACTS))
+    judged, committed = next(verdicts, None), next(facts, None)
+    for run in map(Candidate._make, _rows(db, RUNS.format(wanted=wanted))):
+        given, found = list[VerdictAs](), list[FactAs]()
+        if judged is not None and judged[0] == run.run:
+            given, judged = list(map(VerdictAs._make, judged[1])), next(verdicts, None)
+        if committed is not None and committed[0] == run.run:
+            found, committed = list(map(FactAs._make, committed[1])), next(facts, None)
+        yield Course(run, given, found, known.get(run.run, {}))
+
+
+def _by_run(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
+    for run, of_run in groupby(rows, key=itemgetter(0)):
+        yield run, list(of_run)
+
+
+def _rows(db: DuckDBPyConnection, query: str) -> Iterator[tuple[Any, ...]]:
+    found = db.cursor().execute(query)
+    while rows := found.fetchmany(ROWS_AT_ONCE):
+        yield from rows
