@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from redrive_events import SCHEMA
+from redrive_projections.history.accounts import COST, bounded_sum
 
 # Yes is `true`, or a number of at least 1 but for the error of a float; the last remark of a name on a place counts.
 YES: Final = "arg_max(value_number, note) >= 0.999999"
@@ -101,14 +102,11 @@ def _of_root(column: str) -> str:
     return f"max({column}) FILTER (depth = 0) AS {column}"
 
 
-_ONE_CURRENCY = "count(DISTINCT currency) <= 1"
-
 TREES: Final = f"""\
 SELECT root_id AS run_id, root AS run, count(*) AS runs,
     {", ".join(map(_of_root, _OF_ROOT))},
     {", ".join(map(_of_root, _ONCE))},
     CASE WHEN max(unsafe) = 1 THEN max(succeeded) FILTER (depth = 0) ELSE 0 END AS unsafe_successes,
-    {", ".join(f"TRY_CAST(sum({column}) AS BIGINT) AS {column}" for column in _SUMMED)},
-    CASE WHEN {_ONE_CURRENCY} THEN TRY_CAST(sum(cost_micros) AS BIGINT) END AS cost_micros,
-    CASE WHEN {_ONE_CURRENCY} THEN max(currency) END AS currency
+    {", ".join(f"{bounded_sum(column)} AS {column}" for column in _SUMMED)},
+    {COST}
 FROM tallies GROUP BY root_id, root"""
