@@ -15,8 +15,6 @@ import weather
 from order_status.script import look_after, scripted
 from redrive_replays.faults import CHECKS, SLICES, Setting, faulted
 
-FOR_THE_DESK = {"principal": "desk", "tenant": "velo"}
-
 
 def caring() -> rd.Agent:
     """The desk that credits and writes, in a world of its own."""
@@ -29,8 +27,8 @@ EXAMPLES = {
     "notes_analyst": Setting(lambda: notes_analyst.agent, notes_analyst.GOAL),
     "notes_analyst by a plan": Setting(notes_analyst.variants.planned, notes_analyst.GOAL),
     "orders_sms": Setting(orders_sms.service.make_agent, orders_sms.GOAL, writes=True),
-    "order_status": Setting(order_desk.make_agent, order_desk.GOAL, writes=True, **FOR_THE_DESK),
-    "order_status, caring": Setting(caring, order_desk.CARE_GOAL, writes=True, approvals="grant", **FOR_THE_DESK),
+    "order_status": Setting(order_desk.make_agent, order_desk.GOAL, "desk", "velo", writes=True),
+    "order_status, caring": Setting(caring, order_desk.CARE_GOAL, "desk", "velo", writes=True, approvals="grant"),
     "refund_desk": Setting(lambda: refund_desk.agent, "Refund ord_123", principal="ana", writes=True),
     "weather": Setting(lambda: weather.agent, weather.GOAL),
 }
