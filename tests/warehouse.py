@@ -185,7 +185,9 @@ class Warehouse:
             return EffectReconciled(call=call, outcome="unknown", content="Nobody knows.")
         if call not in self.landed:
             return EffectReconciled(call=call, outcome="not_landed", content="It did not happen.")
-        return EffectReconciled(call=call, outcome="landed", content=str(self.landed[call]), media_type="application/json")
+        return EffectReconciled(
+            call=call, outcome="landed", content=str(self.landed[call]), media_type="application/json"
+        )
 
 
 def _writes(request: Request) -> bool:

@@ -34,7 +34,7 @@ from redrive_replays.redriving import begun_anew
 from redrive_replays.whatif.changes import Changes, Doorway, InPlace, door_of
 from redrive_replays.whatif.course import Course, Open
 from redrive_replays.whatif.live import LIVES, Asking, Live, asking
-from redrive_replays.whatif.nearby import ASSUMED, assumable, given_at_the_edge, number_of
+from redrive_replays.whatif.nearby import ASSUMED, assumable, given_to, is_of_another, may_finish, number_of
 from redrive_replays.whatif.recorded import Answered, Recorded, Unasked, as_of_call, happened, later, recorded_in
 
 Label: TypeAlias = Literal["recorded", "recorded, moved", "given", "live", "assumed", "recomputed"]
@@ -126,6 +126,7 @@ class _Drive:
         self.matched: dict[int, Answered] = {}
         self.assumed: set[int] = set()
         self.unsure: set[int] = set()
+        self.stopped: datetime | None = None
         self.given: set[tuple[type, int]] = set()
         self.asked_live: set[int] = set()
         self.called_live: set[int] = set()
@@ -162,7 +163,7 @@ class _Drive:
             if served.at == FAR and waiting.deadline is None:  # asked without a limit here
                 self.branch.edge = self._edge(served.position)
                 return
-            if waiting.deadline is not None and waiting.deadline <= served.at:
+            if waiting.deadline is not None and waiting.deadline <= served.at and not self._is_late(served.position):
                 self._append(Happened(DeadlinePassed(which=waiting.limit), waiting.deadline), "recomputed")
                 return
             self.matched.pop(served.position, None)
@@ -206,14 +207,28 @@ class _Drive:
                     self.branch.edge = self._edge(position)
                     return None
             first = min([*found, *([self._lived(living)] if living else [])])
-            if self._is_sure(first.position):
+            if self._is_over(first.at) or self._is_sure(first.position):
                 return first
             self._drop(first.position)
+
+    def _is_late(self, position: int) -> bool:
+        """Whether the recorded worker noticed by this answer alone that the time was over."""
+        answer = self.matched.get(position)
+        return answer is not None and answer.overdue == "late"
+
+    def _is_over(self, at: datetime) -> bool:
+        """Whether a limit of time passes before this."""
+        deadline = waiting_of(self.branch.state, self.branch.program.terms.budget).deadline
+        return deadline is not None and deadline <= at
 
     def _is_sure(self, position: int) -> bool:
         """Whether what came to pass beside a call is what did in the recording, before its answer and behind it."""
         answer, state = self.matched.get(position), self.branch.state
-        if answer is None or answer.given or position in self.assumed or not isinstance(answer.request, ToolCalled):
+        if answer is None or answer.given or position in self.assumed:
+            return True
+        if answer.stopped is not None and self.stopped is None:
+            return False
+        if not isinstance(answer.request, ToolCalled):
             return True
         if self.course.settled(self.course.open[position]) != answer.settled:
             return False
@@ -241,8 +256,11 @@ class _Drive:
             self._drop(position)  # another write has begun beside it since it was asked
             answer = None
         if answer is None and position not in self.asked_live:
-            surely = None if position in self.unsure else self.branch.recorded.peek(key, asked.turn)
-            answer = surely or self._given(position, request)
+            given = self._given(position, request)
+            answer = None if given is None or is_of_another(self.branch.recorded, given) else given
+            if answer is None and position not in self.unsure:
+                answer = self.branch.recorded.peek(key, asked.turn)
+            answer = answer or given
             if answer is None and not self._lives(position, request):
                 answer = self._assumed(position, request, asked)
             if answer is not None:
@@ -255,7 +273,7 @@ class _Drive:
     def _given(self, position: int, request: Request) -> Answered | None:
         """What was given for a request of this number, unless it has answered already."""
         asked, key = self.course.open[position], self.course.key(position)
-        found = given_at_the_edge(self.branch.recorded, request, asked, key, self.changes)
+        found = given_to(self.branch.recorded, request, asked, key, self.changes)
         return None if found is None or (type(request), number_of(found)) in self.given else found
 
     def _lives(self, position: int, request: Request) -> bool:
@@ -290,7 +308,13 @@ class _Drive:
     def _answered(self, position: int, request: Request, asked: Open, answer: Answered) -> _Served | None:
         if answer.answer is None:
             return _Served(FAR, answer.position, position, Happened(SignalsHeard(), FAR), "recorded")
-        at = later(asked.at, answer.took)
+        at, ending = later(asked.at, answer.took), self._ending(request, answer)
+        if self.stopped is not None and ending is not None:
+            if answer.stopped is None or answer.given:
+                return _Served(
+                    ending, 0, position, Happened(given_up(request, stopping=True), ending, position), "recomputed"
+                )
+            at = ending
         number = request.effect if isinstance(request, PersonAsked) else getattr(request, "call", None)
         event = as_of_call(answer.answer, number or 0)
         label: Label = "recorded" if asked.turn == answer.turn else "recorded, moved"
@@ -318,10 +342,21 @@ class _Drive:
         happened = Happened(given.answer, later(at, given.later), position)
         return _Served(happened.at, order, position, happened, "assumed" if given.assumption else "given")
 
+    def _ending(self, request: Request, answer: Answered) -> datetime | None:
+        """When a request is given up as the run is ending; None for a write that ends within the grace."""
+        if self.stopped is None:
+            return None
+        if answer.stopped is not None:
+            return later(self.stopped, answer.stopped)
+        return None if answer.overdue or may_finish(request) else self.stopped
+
     def _without(self, position: int, request: Request, asked: Open) -> _Served | None:
-        """A request without an answer is given up when the run has stopped; an approval may be assumed."""
+        """A request without an answer is given up when the run has stopped; an approval may be assumed.
+
+        Of a write nobody knows what would have been heard within the grace.
+        """
         now = self.branch.state.now or asked.at
-        if self.branch.state.stop is not None:
+        if self.branch.state.stop is not None and not may_finish(request):
             return _Served(now, 0, position, Happened(given_up(request, stopping=True), now, position), "recomputed")
         if isinstance(request, ApprovalAsked) and self.changes.approvals != "stop":
             answer = self.changes.approvals
@@ -358,3 +393,5 @@ class _Drive:
         self.branch.records += [Labelled(record, "recomputed", assumptions) for record in batch[1:]]
         if state.steps != self.turn:
             self.turn, self.behind = state.steps, 0
+        if self.stopped is None and state.stop is not None:
+            self.stopped = state.now

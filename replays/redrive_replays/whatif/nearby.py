@@ -44,14 +44,18 @@ def assumable(recorded: Recorded, request: Request, asked: Open) -> Answered | N
     match request:
         case ToolCalled(effect=effect) if effect not in ACTING:
             known = [one for one in recorded.answers if _is_call(one, request) and one.key[3] == asked.writes]
+            known = [one for one in known if not one.given and one.stopped is None]
             return known[-1] if known else None
         case ToolCalled():
-            return next((one for one in recorded.waiting() if _is_call(one, request)), None)
+            known = [
+                one for one in recorded.waiting() if _is_call(one, request) and not one.given and one.stopped is None
+            ]
+            return known[0] if known else None
         case ReconcileAsked():
             return None
         case _:
             same = (one for one in recorded.waiting() if type(one.request) is type(request))
-            return next((one for one in same if one.turn == asked.turn), None)
+            return next((one for one in same if one.turn == asked.turn and one.stopped is None), None)
 
 
 def _is_call(one: Answered, request: ToolCalled) -> bool:
@@ -59,10 +63,11 @@ def _is_call(one: Answered, request: ToolCalled) -> bool:
     return isinstance(known, ToolCalled) and (known.tool, known.digest) == (request.tool, request.digest)
 
 
-def given_at_the_edge(
-    recorded: Recorded, request: Request, asked: Open, key: Key, changes: Changes
-) -> Answered | None:
-    """What was given for the call or the step of this number; it takes as long as the recorded answer did, if any."""
+def given_to(recorded: Recorded, request: Request, asked: Open, key: Key, changes: Changes) -> Answered | None:
+    """What was given for the call or the step of this number, in the place of the recorded answer if that is the same.
+
+    It takes as long as that did.
+    """
     said: Input | None = None
     if isinstance(request, ToolCalled) and (seen := changes.observations.get(request.call)) is not None:
         said = observation_of(seen, request.call)
@@ -71,13 +76,23 @@ def given_at_the_edge(
     if said is None:
         return None
     found = Answered(request, said, key, asked.turn, timedelta(), 0, given=True)
-    took = (one.took for one in recorded.answers if _is_same(one, found))
-    return dataclasses.replace(found, took=next(took, timedelta()))
+    same = next((one for one in recorded.answers if _is_same(one, found)), None)
+    if same is None:
+        return found
+    answer = same.answer if same.given else said
+    return dataclasses.replace(found, answer=answer, took=same.took, position=same.position)
+
+
+def is_of_another(recorded: Recorded, given: Answered) -> bool:
+    """Whether in the recording the call of this number was another one."""
+    number = number_of(given)
+    calls = (one for one in recorded.answers if isinstance(one.request, ToolCalled) and number_of(one) == number)
+    return isinstance(given.request, ToolCalled) and any(not _is_call(one, given.request) for one in calls)
 
 
 def _is_same(one: Answered, given: Answered) -> bool:
-    """Whether it was asked the same under the same number."""
-    if isinstance(given.request, ToolCalled) and not _is_call(one, given.request):
+    """Whether it was asked the same under the same number, and answered before the run was ending."""
+    if one.stopped is not None or (isinstance(given.request, ToolCalled) and not _is_call(one, given.request)):
         return False
     return type(one.request) is type(given.request) and number_of(one) == number_of(given)
 
@@ -99,3 +114,8 @@ def observation_of(given: Content | ObservationReceived, call: int) -> Observati
         except BadInput:
             pass
     return ObservationReceived(call=call, status="ok", content=given, media_type=kind)
+
+
+def may_finish(request: Request) -> bool:
+    """Whether the answer is waited for within a grace where the run is ending: of what acts, or may have acted."""
+    return isinstance(request, ReconcileAsked) or (isinstance(request, ToolCalled) and request.effect in ACTING)

@@ -6,10 +6,11 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from redrive_engine.live import given_up
 from redrive_events import (
     ANSWERS,
     STRANGERS,
@@ -23,6 +24,7 @@ from redrive_events import (
     Request,
     RunStarted,
     SignalsHeard,
+    StopDecided,
     ToolCalled,
 )
 from redrive_projections import RunState, evolve, expired
@@ -35,7 +37,9 @@ from redrive_replays.whatif.course import Course, Key, Open, Written
 class Answered:
     """A recorded answer: to which request, asked in which turn, how long it took, and where it stands.
 
-    It is None where a person was asked, and said nothing in time. Meanwhile these writes were ``settled``.
+    It is None where a person was asked, and said nothing in time. Meanwhile these writes were ``settled``. Where it
+    says only that the run was ending, it came so long ``stopped``. One that was ``overdue`` was let in all the same: it
+    came ``late``, when nobody had noticed yet that the time was over, or while the run was ``ending``.
     """
 
     request: Request
@@ -46,6 +50,8 @@ class Answered:
     position: int
     given: bool = False
     settled: tuple[Written, ...] = ()
+    stopped: timedelta | None = None
+    overdue: Literal["", "late", "ending"] = ""
 
 
 class Unasked(NamedTuple):
@@ -106,6 +112,8 @@ class _Reading:
         self.found, self.changes = Recorded(start), changes
         self.state, self.course = RunState(), Course()
         self.turn, self.behind, self.last = 0, 0, start.at
+        self.stopped: datetime | None = None
+        self.overdue: Literal["", "late", "ending"] = ""
         self.unheard: list[int] = []
         self.lost: dict[int, tuple[Open, Key]] = {}
         self.gaps: dict[int, timedelta] = defaultdict(timedelta)
@@ -115,6 +123,8 @@ class _Reading:
         first, state = append[0], self.state
         before = dict(state.requests)
         evolve(state, first)
+        timed_out = (isinstance(one.event, StopDecided) and one.event.dimension == "wall_time" for one in append)
+        self.overdue = "ending" if self.stopped is not None else "late" if any(timed_out) else ""
         if state.steps != self.turn:
             self.turn, self.behind = state.steps, 0
         if type(first.event) in STRANGERS:
@@ -137,6 +147,8 @@ class _Reading:
             self._taken_up(first)
         self.course.take(state, append)
         self.last = first.at
+        if self.stopped is None and state.stop is not None:
+            self.stopped = first.at
 
     def _taken_up(self, first: Record) -> None:
         """A worker is lost: what it had begun nobody saw the end of, and what it had asked is asked by the next one."""
@@ -182,9 +194,28 @@ class _Reading:
     def _add(self, asked: Open, key: Key, record: Record, said: Input | None, took: timedelta) -> None:
         answer, given = _given(said, asked.request, asked.turn + 1, self.changes)
         settled = self.course.settled(asked)
-        one = Answered(asked.request, answer, key, asked.turn, took, record.position, given, settled)
+        one = Answered(
+            asked.request,
+            answer,
+            key,
+            asked.turn,
+            took,
+            record.position,
+            given,
+            settled,
+            self._since_stop(record, asked.request),
+            self.overdue,
+        )
         self.found.answers.append(one)
-        self.found.by_key[key].append(one)
+        if not given:  # that answers by its number, to whatever it is given
+            self.found.by_key[key].append(one)
+
+    def _since_stop(self, record: Record, request: Request) -> timedelta | None:
+        """How long the run had been ending when this was said, if it says nothing else."""
+        if self.stopped is None:
+            return None
+        given = (given_up(request, stopping=True, begun=begun) for begun in (True, False))
+        return record.at - self.stopped if record.event in given else None
 
 
 def _given(answer: Input | None, request: Request, step: int, changes: Changes) -> tuple[Input | None, bool]:
