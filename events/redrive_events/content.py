@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import msgspec
@@ -64,8 +63,8 @@ def text_of(content: Content | None) -> str:
     return "\n".join([block.text for block in content or () if type(block) is Text])
 
 
-def calls_of(content: Content | None) -> Iterator[tuple[int, ToolUse]]:
+def calls_of(content: Content | None) -> list[tuple[int, ToolUse]]:
     """The calls in ``content``, each with its index among the blocks."""
-    for index, block in enumerate(content or () if not isinstance(content, str) else ()):
-        if type(block) is ToolUse:
-            yield index, block
+    if content is None or isinstance(content, str):
+        return []
+    return [(index, block) for index, block in enumerate(content) if type(block) is ToolUse]

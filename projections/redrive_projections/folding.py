@@ -95,22 +95,21 @@ def state_at(log: EventLog, run_id: str, position: int) -> RunState:
 
 def evolve(state: RunState, record: Record) -> RunState:
     """One record further: place and time come from the record, everything else from its event."""
-    event = record.event
-    state.run_id = record.run_id
+    event, position, at = record.event, record.position, record.at
+    state.run_id, state.position = record.run_id, position
     if type(event) is Quarantined:  # its time may be anything
-        state.position = record.position
-        state.quarantined[record.position] = event.reason
+        state.quarantined[position] = event.reason
         return state
-    if state.counted != record.at:
-        _count_time(state, event, record.at)
-    state.now, state.position = record.at, record.position
+    if state.counted != at:
+        _count_time(state, event, at)
+    state.now = at
     if state.end is not None:
         return state
     if (kind := type(event)) in _HEARS:
         state.hearing, state.unheard = state.unheard, []
         state.requests.pop(record.cause, None)
     for step in _STEPS[kind]:
-        step(state, event, record.position)
+        step(state, event, position)
     return state
 
 
@@ -360,4 +359,7 @@ _CHANGES: dict[type, Callable[[RunState, Any, int], None]] = {
     AnnotationMade: _nothing,
 }
 # What is watched is judged by the state before.
-_STEPS = {kind: (WATCHED[kind], step) if kind in WATCHED else (step,) for kind, step in _CHANGES.items()}
+_STEPS = {
+    kind: tuple(one for one in (WATCHED.get(kind, _nothing), step) if one is not _nothing)
+    for kind, step in _CHANGES.items()
+}

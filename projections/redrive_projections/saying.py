@@ -43,7 +43,7 @@ def settle(state: RunState) -> None:
     state.waiting = []
     if not state.calls:
         return
-    awaited = {getattr(request, "call", 0) for request in state.requests.values()}
+    awaited = [getattr(request, "call", 0) for request in state.requests.values()] if state.requests else ()
     calls, state.calls = state.calls, {}
     for number, call in calls.items():
         if number in awaited:

@@ -59,8 +59,8 @@ def sealed(state: RunState) -> str:
             state.tool_calls,
             state.cost_micros,
             state.wall_us,
-            state.unreadable,
-            state.model_failed,
+            state.watch.in_a_row("unreadable"),
+            state.watch.in_a_row("model_failed"),
         )
     )
 

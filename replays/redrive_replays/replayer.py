@@ -118,11 +118,7 @@ class _Replay:
         first, at, state = append[0], append[0].at, self.state
         batch = [first]
         follows = react(self.program, state, first)
-        for record in append[1:]:
-            event = next(follows, None)
-            if event is None:
-                self._parts(first, record, "does not follow", None)
-                return append[len(batch) :]
+        for record, event in zip(append[1:], follows, strict=False):
             after = derived_from(batch, event)
             equal = record.cause == after and record.at == at and same(record.event, event)
             if not equal and not self._is_explained(record, event, after, first):
@@ -132,12 +128,14 @@ class _Replay:
                 return append[len(batch) :]
             evolve(state, record)
             batch.append(record)
-        if (event := next(follows, None)) is not None:
-            changed = changes_of(self._changed(), rules=self.state.started.rules if self.state.started else RULES)
-            cause = cause_of(None, event, (), after=first, state=self.state, changed=changed)
+        if rest := append[len(batch) :]:
+            self._parts(first, rest[0], "does not follow", None)
+        elif (further := next(follows, None)) is not None:
+            changed = changes_of(self._changed(), rules=state.started.rules if state.started else RULES)
+            cause = cause_of(None, further, (), after=first, state=state, changed=changed)
             place, why = first.position + len(batch), "follows, but was not recorded"
-            self.found.append(Divergence(place, first.position, why, None, event, cause=cause))
-        return []
+            self.found.append(Divergence(place, first.position, why, None, further, cause=cause))
+        return rest
 
     def _is_explained(self, record: Record, event: Event, cause: int, first: Record) -> bool:
         """Whether what differs is only why: if not, it is noted where recording and replay part."""

@@ -62,7 +62,8 @@ def acted_on(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) ->
             yield StopDecided(status="blocked", reason=f"call {verdict.call} of {tool}: {verdict.rule}")
             break
     else:
-        yield from judged(program, s, "arguments", "denied")
+        if s.watch.failures:
+            yield from judged(program, s, "arguments", "denied")
     if s.running:
         yield from _made(program, s, {one.call: one for one in verdicts if one.verdict in {"allow", "ask"}})
 

@@ -30,7 +30,8 @@ def observed(program: Program, s: RunState, event: ObservationReceived) -> Follo
             yield from doubted(call, why)
         case _:
             pass  # a read is only told; an error says that nothing was done, and a cancelled write was never begun
-    yield from judged(program, s, "tool_failed", "infrastructure")
+    if s.watch.failures:
+        yield from judged(program, s, "tool_failed", "infrastructure")
     if program.terms.reflection == "rule" and s.failures and not s.undoing:
         yield reflecting.by_rule(s, call, event)
 

@@ -31,9 +31,8 @@ def due(program: Program, s: RunState, kind: Failure) -> bool:
 
 def judged(program: Program, s: RunState, *kinds: Failure) -> Follows:
     """What follows where failures of these kinds have reached their quota."""
-    quotas = program.terms.quotas
     for kind in kinds:
-        if getattr(quotas, kind) is not None and due(program, s, kind):
+        if due(program, s, kind):
             count = len(s.watch.pending(kind))
             one, several = FAILURES[kind]
             yield from recovered(program, s, kind, one if count == 1 else f"{count} {several} in a row")

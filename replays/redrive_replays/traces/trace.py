@@ -70,7 +70,7 @@ class Said:
     @property
     def calls(self) -> bool:
         """Whether it is a reply that calls tools."""
-        return self.replied and next(calls_of(self.content), None) is not None
+        return self.replied and bool(calls_of(self.content))
 
 
 class Remark(NamedTuple):

@@ -54,7 +54,7 @@ def replied(rows: RunRows, record: Record, event: ModelReplied) -> None:
     rows.undecided = rows.stepped(record)
     row = _answered(rows, record, "replied")
     row.step, row.replied_by, row.response_id = rows.state.steps, event.model or None, event.response_id or None
-    row.finish, row.calls = event.finish or None, sum(1 for _ in calls_of(event.content))
+    row.finish, row.calls = event.finish or None, len(calls_of(event.content))
     row.cost_micros = None if event.cost_micros is None else whole(event.cost_micros)
     if (usage := event.usage) is not None:
         row.input_tokens, row.output_tokens = whole(usage.input), whole(usage.output)
