@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
-import msgspec
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from redrive_engine.models import use
 from redrive_events import Content, Limits, MessageReceived, ObservationReceived, Terms
 from redrive_replays.whatif import Changes, branched
 from redrive_replays.whatif.flips import alike, first_flip
-from tests.warehouse import PLACES, Manner, Warehouse, lived, looks, puts, said, use, warehouse
+from tests.warehouse import PLACES, Manner, Warehouse, lived, looks, puts, said, warehouse
 
+NONE: Final[Mapping[int, ObservationReceived]] = {}
 places = st.sampled_from(PLACES)
 calls = st.one_of(
     st.builds(looks, places),
@@ -58,29 +61,39 @@ forced = st.dictionaries(
 )
 
 
+class Case(NamedTuple):
+    """A run in a warehouse, and what is changed in it."""
+
+    script: Sequence[Content]
+    manners: dict[tuple[str, str], Manner]
+    before: tuple[str, Terms]
+    after: tuple[str, Terms]
+    forced: dict[int, ObservationReceived]
+    message: int | None
+    beyond: bool
+
+    def world(self, *, message: int | None, forced: Mapping[int, ObservationReceived] = NONE) -> Warehouse:
+        """A warehouse as it was before the run."""
+        return Warehouse(self.script, self.manners, message=message, forced=forced)
+
+
+under = st.tuples(rules(), terms)
+cases = st.builds(Case, scripts, manners, under, under, forced, st.none() | st.integers(1, 4), st.booleans())
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(scripts, manners, rules(), rules(), terms, terms, forced, st.none() | st.integers(1, 4), st.booleans())
-def test_what_is_served_is_what_would_have_been(
-    script: Sequence[Content],
-    manners: dict[tuple[str, str], Manner],
-    before: str,
-    after: str,
-    terms: Terms,
-    other_terms: Terms,
-    forced: dict[int, ObservationReceived],
-    message: int | None,
-    beyond: bool,
-) -> None:
+@given(cases)
+def test_what_is_served_is_what_would_have_been(case: Case) -> None:
     """Up to the edge, or the first assumption, each event and moment is that of the run which is really lived so."""
-    records = lived(warehouse(before, terms), Warehouse(script, manners, message=message))
+    records = lived(warehouse(*case.before), case.world(message=case.message))
     seen = (one.event for one in records if isinstance(one.event, ObservationReceived))
     answered = {one.call for one in seen if one.status in {"ok", "error"}}
-    forced = {call: msgspec.structs.replace(one, call=call) for call, one in forced.items() if call in answered}
-    spoken = message if any(isinstance(one.event, MessageReceived) for one in records) else None
-    oracle = lived(warehouse(after, other_terms), Warehouse(script, manners, message=spoken, forced=forced))
-    replies = dict(enumerate([*script, "Done."], start=1))
-    changed = warehouse(after, other_terms)
-    branch = branched(records, changed, Changes(observations=forced, replies=replies, beyond=beyond))
+    forced = {call: replace(one, call=call) for call, one in case.forced.items() if call in answered}
+    spoken = case.message if any(isinstance(one.event, MessageReceived) for one in records) else None
+    changed = warehouse(*case.after)
+    oracle = lived(changed, case.world(message=spoken, forced=forced))
+    replies = dict(enumerate([*case.script, "Done."], start=1))
+    branch = branched(records, changed, Changes(observations=forced, replies=replies, beyond=case.beyond))
     sure = [one for one in branch.records if not one.assumptions]
     for ours, theirs in zip(sure, oracle, strict=False):
         told = (theirs.event, ours.record.event, ours.label)

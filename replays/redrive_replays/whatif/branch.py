@@ -256,11 +256,11 @@ class _Drive:
             self._drop(position)  # another write has begun beside it since it was asked
             answer = None
         if answer is None and position not in self.asked_live:
-            given = self._given(position, request)
-            answer = None if given is None or is_of_another(self.branch.recorded, given) else given
+            by_number = self._given(position, request)
+            answer = None if by_number is None or is_of_another(self.branch.recorded, by_number) else by_number
             if answer is None and position not in self.unsure:
                 answer = self.branch.recorded.peek(key, asked.turn)
-            answer = answer or given
+            answer = answer or by_number
             if answer is None and not self._lives(position, request):
                 answer = self._assumed(position, request, asked)
             if answer is not None:

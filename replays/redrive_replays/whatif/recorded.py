@@ -16,6 +16,7 @@ from redrive_events import (
     STRANGERS,
     Content,
     EffectReconciled,
+    Event,
     Input,
     LeaseGranted,
     ModelReplied,
@@ -214,7 +215,7 @@ class _Reading:
         """How long the run had been ending when this was said, if it says nothing else."""
         if self.stopped is None:
             return None
-        given = (given_up(request, stopping=True, begun=begun) for begun in (True, False))
+        given: list[Event] = [given_up(request, stopping=True, begun=begun) for begun in (True, False)]
         return record.at - self.stopped if record.event in given else None
 
 
