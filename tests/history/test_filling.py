@@ -152,8 +152,12 @@ def test_no_run_that_was_there_in_time_is_read_again(tmp_path: Path, monkeypatch
         with pytest.raises(TimeOver):
             History(log, tmp_path / "redrive.db", within=Looks(2 * (spans + 1) + 10))
         made: list[str] = []
-        real = filling.Rendering
-        monkeypatch.setattr(filling, "Rendering", lambda run, run_id: made.append(run_id) or real(run, run_id))
+
+        def making(run: int, run_id: str) -> rows.Rendering:
+            made.append(run_id)
+            return rows.Rendering(run, run_id)
+
+        monkeypatch.setattr(filling, "Rendering", making)
         with History(log, tmp_path / "redrive.db") as history:
             assert history.db.execute("SELECT count(*) FROM runs").fetchall() == [(20,)]
         assert 0 < len(made) < 20

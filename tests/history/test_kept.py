@@ -13,12 +13,24 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 from redrive_events import BadInput, MemoryLog, SqliteLog
-from redrive_projections.history import History, ask, beside, filling, opened, rebuild, write_answer, write_tables
+from redrive_projections.history import (
+    History,
+    Questions,
+    ask,
+    beside,
+    filling,
+    history,
+    opened,
+    rebuild,
+    write_answer,
+    write_tables,
+)
 from redrive_projections.history.rows import Rendering
 from redrive_projections.history.segments import locked, segments
 from tests.history.story import begin_all, put, refund, remark
@@ -528,6 +540,47 @@ def test_damage_that_only_an_export_finds(what: str, log: SqliteLog, path: Path,
         target.mkdir()
         rows = write_tables(log, target, path=path)
         assert (rows["runs"], rows["payloads"]) == (2, 26)
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        pytest.param(lambda found: found.fetchall(), id="fetched"),
+        pytest.param(lambda found: found.project("*").fetchall(), id="a relation that follows from it"),
+        pytest.param(lambda found: found.union(found).fetchall()[:1], id="with another"),
+        pytest.param(lambda found: [found["n"].fetchall()[0] + found["first"].fetchall()[0]], id="a column"),
+    ],
+)
+def test_a_notebook_over_damage(asking: Callable[[Any], Any], log: SqliteLog, path: Path) -> None:
+    """What is found when rows are fetched is mended as for everybody: made anew, and asked again."""
+    put(log, refund("another"))
+    right = ask(log, "SELECT count(*), min(payload) FROM payloads").rows
+    damage_payloads(kept(path))
+    with history(path) as notebook:
+        found = notebook.sql("SELECT count(*) AS n, min(payload) AS first FROM payloads")
+        assert (found.columns, len(found.columns)) == (["n", "first"], 2)
+        assert asking(found) == right
+        assert notebook.sql("SELECT count(*) FROM payloads").fetchall() == [right[0][:1]]
+
+
+def test_a_history_that_is_open_finds_damage_when_it_is_brought_up_to_date(
+    log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made anew, and the answer is right, for a question as for a notebook."""
+    kept(path)
+
+    def spoilt(*_: object) -> None:
+        monkeypatch.undo()
+        raise duckdb.IOException("IO Error: it cannot be read")
+
+    with Questions(log, path) as questions, history(path) as notebook:
+        askings: list[Callable[[str], Any]] = [questions.ask, notebook.sql]
+        for number, asking in enumerate(askings, start=3):
+            asking(COUNT)
+            put(log, refund(f"run-{number}"))
+            monkeypatch.setattr(opened, "streams_of", spoilt)
+            asking(COUNT)
+            assert questions.ask(COUNT).rows == notebook.sql(COUNT).fetchall() == [(number,)]
 
 
 def test_names_that_say_something_to_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from redrive_events import BadInput, EventLog, SqliteLog
 from redrive_projections.history.opened import History
 from redrive_projections.history.question import Parameters, only_reads, told
+from redrive_projections.history.relation import Relation
+from redrive_projections.history.segments import Unfit, damaged
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -22,7 +25,7 @@ class Notebook:
     """
 
     def __init__(self, log: EventLog, path: Path | None = None) -> None:
-        self._log, self._history = log, History(log, path)
+        self._log, self._path, self._history = log, path, History(log, path)
         self._history.define()
 
     def __enter__(self) -> Notebook:
@@ -36,12 +39,34 @@ class Notebook:
     def sql(self, query: str, parameters: Parameters | None = None) -> DuckDBPyRelation:
         """What a query finds in all that the log holds now: a relation, with DuckDB's own `.df()`, `.pl()`, `.arrow()`.
 
-        It stays as it is, whatever is recorded later. ``parameters`` stand for ``?`` or ``$1``, or by their names for
-        ``$name``.
+        It stays as it is, whatever is recorded later; where what is kept turns out to be damaged, all is made anew, and
+        asked again. ``parameters`` stand for ``?`` or ``$1``, or by their names for ``$name``.
 
         Raises:
             BadInput: the query is no query, or not a single one that only reads, or DuckDB refuses it.
         """
+        again = partial(self._again, query, parameters, self._history)
+        try:
+            found = self._found(query, parameters)
+        except Unfit:
+            found = again()
+        # It has all that a relation has.
+        return cast("DuckDBPyRelation", Relation(found, again))
+
+    def connection(self) -> DuckDBPyConnection:
+        """A connection of its own to all that the log holds now, for libraries that want one.
+
+        It reaches no file and no network either. What it writes, it writes in the memory of this history alone, where
+        later questions see it: neither the log nor what is kept beside it can be changed. Damage is told by
+        DuckDB itself here; `sql` has it made anew.
+        """
+        try:
+            self._history.refresh()
+        except Unfit:
+            self._open_anew()
+        return self._history.db.cursor()
+
+    def _found(self, query: str, parameters: Parameters | None) -> DuckDBPyRelation:
         import duckdb
 
         db = self.connection()
@@ -50,19 +75,23 @@ class Notebook:
             db.execute("BEGIN TRANSACTION READ ONLY")
             found: DuckDBPyRelation | None = db.sql(query, params=parameters)
         except duckdb.Error as error:
+            if damaged(error):
+                raise Unfit(str(error)) from error
             raise BadInput(told(error), place="query") from error
         if found is None:
             raise BadInput("it gives no rows", place="query")
         return found
 
-    def connection(self) -> DuckDBPyConnection:
-        """A connection of its own to all that the log holds now, for libraries that want one.
+    def _again(self, query: str, parameters: Parameters | None, spoilt: History) -> DuckDBPyRelation:
+        """The same of a history that is made anew, once for all relations of the one that is damaged."""
+        if self._history is spoilt:
+            self._open_anew()
+        return self._found(query, parameters)
 
-        It reaches no file and no network either. What it writes, it writes in the memory of this history alone, where
-        later questions see it: neither the log nor what is kept beside it can be changed.
-        """
-        self._history.refresh()
-        return self._history.db.cursor()
+    def _open_anew(self) -> None:
+        self._history.close()
+        self._history = History(self._log, self._path, anew=True)
+        self._history.define()
 
     def close(self) -> None:
         """Let go of files and memory."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,12 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from redrive_events import EventLog, Head, LogUnusable, MemoryLog
 from redrive_projections.history.deadline import NEVER, Deadline
 from redrive_projections.history.filling import Growth, Place, Stream, create, growth, streams_of
+from redrive_projections.history.scratch import scratch
 from redrive_projections.history.segments import (
     Segment,
     Unfit,
     all_streams,
     attach,
     beside,
+    damaged,
     discard,
     locked,
     seal,
@@ -113,6 +111,7 @@ class History:
 
         Raises:
             LogUnusable: there is no room for it in memory.
+            Unfit: what is kept turns out to be damaged.
             TimeOver: they are not there in time; the next one goes on.
         """
         with self._turn:
@@ -199,6 +198,10 @@ class History:
             self._tail.fill(self._log, grown, within)
         except duckdb.OutOfMemoryException as error:
             raise LogUnusable("in memory", f"its history cannot be built: {first_line(error)}") from error
+        except duckdb.Error as error:
+            if damaged(error):
+                raise Unfit(str(error)) from error
+            raise
         self._watermark = grown.offset
 
     def _tail_of(self, last_run: int) -> Place:
@@ -271,7 +274,7 @@ def _connected(reach: Reach) -> DuckDBPyConnection:
             "python_enable_replacements": "false",
             "autoinstall_known_extensions": reach.everything,
             "autoload_known_extensions": reach.everything,
-            "temp_directory": _scratch(),
+            "temp_directory": scratch(),
         },
     )
 
@@ -286,11 +289,3 @@ def _lock_down(db: DuckDBPyConnection, reach: Reach) -> None:
     db.execute("SET GLOBAL allowed_directories = $folders", {"folders": [f"{folder}/" for folder in reach.folders]})
     db.execute("SET GLOBAL enable_external_access = false")
     db.execute("SET GLOBAL lock_configuration = true")
-
-
-@cache
-def _scratch() -> str:
-    """Where what does not fit into memory may go: a folder that is its owner's alone, and gone with the process."""
-    folder = tempfile.mkdtemp(prefix="redrive-history-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from redrive_events import BadInput, EventLog, canonical
 from redrive_projections.history.deadline import NEVER, Deadline, TimeOver
 from redrive_projections.history.opened import History, Reach
-from redrive_projections.history.question import Parameters, damaged, in_time, only_reads, told, too_late, unread
-from redrive_projections.history.segments import ROWS_VERSION
+from redrive_projections.history.question import Parameters, in_time, only_reads, told, too_late, unread
+from redrive_projections.history.segments import ROWS_VERSION, damaged
 from redrive_projections.history.tables import schema
 
 if TYPE_CHECKING:

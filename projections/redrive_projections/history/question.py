@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from redrive_events import BadInput, EventLog, LogUnusable
 from redrive_projections.history.deadline import Deadline, TimeOver
 from redrive_projections.history.opened import History, Reach, first_line, rebuilt
-from redrive_projections.history.segments import Unfit, beside
+from redrive_projections.history.segments import Unfit, beside, damaged
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Statement
@@ -238,14 +238,6 @@ def only_reads(db: DuckDBPyConnection, query: str) -> Statement:
     if statements[0].type not in {kinds.SELECT, kinds.EXPLAIN, kinds.MULTI}:
         raise BadInput("only what reads is allowed here: SELECT, FROM, DESCRIBE, SUMMARIZE, EXPLAIN", place="query")
     return statements[0]
-
-
-def damaged(error: Exception) -> bool:
-    """Whether this is the file's fault rather than the query's; a wrong checksum comes as a bare `duckdb.Error`."""
-    import duckdb
-
-    at_fault = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException)
-    return type(error) is duckdb.Error or isinstance(error, at_fault)
 
 
 def told(error: Exception) -> str:

@@ -40,6 +40,14 @@ class Unfit(Exception):
     """What is kept of a history cannot serve: damaged, of another version, or of another log."""
 
 
+def damaged(error: Exception) -> bool:
+    """Whether this is a file's fault rather than the query's; a wrong checksum comes as a bare `duckdb.Error`."""
+    import duckdb
+
+    at_fault = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException)
+    return type(error) is duckdb.Error or isinstance(error, at_fault)
+
+
 class Segment(NamedTuple):
     """A file that holds the rows of all runs that grew between two offsets of the log, as they were at the second."""
 
