@@ -14,9 +14,11 @@ from redrive_events import (
     ApprovalGiven,
     CallIntercepted,
     DecisionMade,
+    EffectReconciled,
     Event,
     Json,
     ModelReplied,
+    ObservationReceived,
     Record,
     StopDecided,
     ToolCalled,
@@ -51,6 +53,17 @@ class Approvals:
         self.heard: dict[int, ApprovalGiven] = {}
         self.late: set[int] = set()
         self.decided: list[int] = []
+        # Calls that wait for a response, and those of them that a fork judges anew.
+        self.unanswered: set[int] = set()
+        self.again: set[int] = set()
+
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """What people were asked, or had allowed, is judged anew; so is a read that was under way."""
+        self.again = self.unanswered - not_run
+        for call in self.again:
+            self.last.pop(call)
+        self.asked -= self.again
+        self.open, self.counted = {}, []
 
     def take(self, append: Sequence[Record]) -> None:
         """One append further."""
@@ -65,10 +78,21 @@ class Approvals:
         self.late = {call for call, asked in self.open.items() if self._over(asked, first.at)}
         self.decided = []
         for record in append:
+            self._answered(record.event)
             if (check := self._CHECKS.get(type(record.event))) is not None:
                 check(self, record.event, record.at)
         if not self.stopped:
             self._all_answered([one.event for one in append])
+        self.again = set()
+
+    def _answered(self, event: Any) -> None:
+        match event:
+            case ApprovalAsked() | ToolCalled():
+                self.unanswered.add(event.call)
+            case VerdictGiven(verdict="deny") | ObservationReceived() | EffectReconciled() | CallIntercepted():
+                self.unanswered.discard(event.call)
+            case _:
+                pass
 
     def _given(self, event: ApprovalGiven, at: datetime) -> None:
         asked = self.open.get(event.call)
@@ -88,7 +112,7 @@ class Approvals:
     def _judged(self, event: VerdictGiven, at: datetime) -> None:
         if event.rule in OWN_CALLS:
             return
-        assert event.call in {*self.decided, *self.heard, *self.late}, "nothing is judged without a cause"
+        assert event.call in {*self.decided, *self.heard, *self.late, *self.again}, "nothing is judged without a cause"
         answer, late = self.heard.get(event.call), event.call in self.late
         before = self.last.get(event.call)
         fresh = before is None or before.verdict == "edit"
@@ -144,7 +168,7 @@ class Approvals:
         """Whatever was judged in this append starts, is asked about, held back or denied; nothing is left between."""
         asked = {one.call for one in events if isinstance(one, ApprovalAsked)}
         started = {one.call for one in events if isinstance(one, ToolCalled | CallIntercepted)}
-        for call in [*self.decided, *self.heard, *self.late]:
+        for call in [*self.decided, *self.heard, *self.late, *self.again]:
             match self.last[call].verdict:
                 case "allow":
                     assert call in started, call

@@ -47,6 +47,10 @@ class Doubts:
             return True
         return False
 
+    def forked(self) -> None:
+        """Nobody is asked any more, and what was said and not heard is dropped."""
+        self.open, self.stated = {}, []
+
     def heard(self, append: Sequence[Record]) -> list[Record]:
         """Those that this append hears, if it is not itself a stranger's."""
         if type(append[0].event) in STRANGERS:
@@ -84,6 +88,11 @@ class Effects:
         for index, record in enumerate(append):
             self._event(record.event, events[:index], events)
             self.doubts.take(record)
+
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """What was done before is the other run's to undo."""
+        self.confirmed, self.undone = {}, set()
+        self.doubts.forked()
 
     def _event(self, event: Event, before: list[Event], events: list[Event]) -> None:
         match event:
@@ -150,6 +159,10 @@ class Leases:
 
     def __init__(self) -> None:
         self.epoch, self.revoked = 0, False
+
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """Nobody has taken it up yet."""
+        self.revoked = True
 
     def take(self, append: Sequence[Record]) -> None:
         """One append further."""

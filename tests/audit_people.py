@@ -54,6 +54,12 @@ class People:
             if counts or not isinstance(event, OutcomeStated):
                 self._seen(event)
 
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """Of what was in doubt it is open again what became of it."""
+        for call in not_run:
+            self.calls[call] = (self.calls[call][0], "open")
+        self.doubts.forked()
+
     def _asked(self, record: Record, event: PersonAsked) -> None:
         waits_ms = self.terms.person_ms
         assert event.expires == (None if waits_ms is None else record.at + timedelta(milliseconds=waits_ms))

@@ -47,6 +47,7 @@ from redrive_events import (
     ReflectionNoted,
     ReplyRefused,
     RunEnded,
+    RunForked,
     RunStarted,
     StopDecided,
     ToolCalled,
@@ -82,14 +83,23 @@ class Rule(Protocol):
         ...
 
 
+class OfForks(Protocol):
+    """A rule that goes on otherwise where the run was forked; ``not_run`` are the calls that were under way there."""
+
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """What follows is another run's."""
+        ...
+
+
 class Auditor:
     """All rules at once, for the run of a program, however it is driven."""
 
     def __init__(self, program: Program) -> None:
+        self._requests = Requests()
         self._rules: list[Rule] = [
             Shape(),
             Causes(),
-            Requests(),
+            self._requests,
             Calls(program),
             Verdicts(program),
             Envelopes(program),
@@ -109,7 +119,11 @@ class Auditor:
 
     def take(self, append: Append) -> None:
         """One append further."""
+        first = append[0]
+        not_run = self._requests.under_way() if isinstance(first.event, RunForked) else frozenset()
         for rule in self._rules:
+            if isinstance(first.event, RunForked) and (forked := getattr(rule, "forked", None)) is not None:
+                forked(first, not_run)
             rule.take(append)
 
 
@@ -165,6 +179,7 @@ class Requests:
         self.open: dict[int, Event] = {}
         self.closed: set[int] = set()
         self.stopped = False
+        self.stated: set[int] = set()
 
     def take(self, append: Append) -> None:
         """One append further."""
@@ -185,6 +200,7 @@ class Requests:
         for record in append[1:]:
             self._derived(record, taken_up=first.position if type(first.event) is LeaseGranted else 0)
         if type(first.event) not in STRANGERS:
+            self.stated = set()
             ended = type(append[-1].event) is RunEnded
             if type(first.event) is LeaseGranted:
                 lost = [one for at, one in self.open.items() if at < first.position and isinstance(one, ToolCalled)]
@@ -232,6 +248,22 @@ class Requests:
         for position, asked in list(self.open.items()):
             if isinstance(asked, PersonAsked) and asked.effect == stated.call and not _over(asked, at):
                 self._close(position)
+                self.stated.add(stated.call)
+
+    def under_way(self) -> frozenset[int]:
+        """The calls that a fork made here cannot go on with: what may act, children, and effects in doubt."""
+        open_ = {
+            one.call
+            for one in self.open.values()
+            if isinstance(one, ReconcileAsked) or (isinstance(one, ToolCalled) and one.effect != "read")
+        }
+        asked = {one.effect for one in self.open.values() if isinstance(one, PersonAsked) and one.effect is not None}
+        return frozenset(open_ | asked | self.stated)
+
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """Nothing is open, and nobody waits for anything."""
+        for position in list(self.open):
+            self._close(position)
 
     def _approved(self, given: ApprovalGiven, at: datetime) -> None:
         """An approval answers what was shown, in time."""
@@ -270,8 +302,19 @@ class Calls:
         self.attempts: dict[int, list[ToolCalled]] = {}
         self.unsettled: set[int] = set()
         self.retry: set[int] = set()
+        self.open: set[int] = set()
+        self.lost: set[int] = set()
         self.undoing: set[int] = set()
         self.doubts = Doubts()
+
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """Its keys are its own, and a read that was open is asked again."""
+        assert isinstance(fork.event, RunForked)
+        assert fork.event.nonce.startswith(f"{self.nonce.partition('/')[0]}/fork-")
+        self.nonce = fork.event.nonce
+        self.unsettled = set()
+        self.lost |= {call for call, made in self.attempts.items() if made[-1].effect == "read" and call in self.open}
+        self.doubts.forked()
 
     def take(self, append: Append) -> None:
         """One append further."""
@@ -348,19 +391,23 @@ class Calls:
             self.undoing.add(event.call)
         assert self.verdicts[event.call].verdict == "allow", "denied is never called"
         bound = self.terms.read_attempts if event.effect == "read" else self.terms.attempts
-        assert event.attempt == len(before) + 1 <= max(1, bound), "attempts are counted and bounded"
+        assert event.attempt == len(before) + 1, "attempts are counted"
+        assert event.call in self.lost or len(before) < max(1, bound), "and bounded"
         assert event.effect == ("run" if event.tool == "run" else self.effects.get(event.tool, "unknown"))
         keyed = self.effects.get(event.tool, "read") != "read"
         assert event.key == (f"{self.nonce}:{event.call}" if keyed else ""), "what may act has a key"
         assert event.digest == hashlib.sha256(canonical({"arguments": event.arguments, "tool": event.tool})).hexdigest()
-        if before:
+        if before and event.call not in self.lost:
             assert event.call in self.retry, "only what did not happen is tried again"
             assert [(one.key, one.arguments) for one in before] == [(event.key, event.arguments)] * len(before)
         assert event.call not in self.unsettled, "attempts never overlap"
         self.retry.discard(event.call)
+        self.lost.discard(event.call)
+        self.open.add(event.call)
         before.append(event)
 
     def _observed(self, event: ObservationReceived, rest: list[Event]) -> None:
+        self.open.discard(event.call)
         effect = self.attempts[event.call][-1].effect
         doubtful = event.status in IN_DOUBT and effect not in {"read", "run"}
         assert (EffectConfirmed(call=event.call) in rest) == (event.status == "ok" and effect == "write")
@@ -421,6 +468,10 @@ class Transcript:
                 self._answered(record.event, record.position)
             if (step := self._STEPS.get(type(record.event))) is not None:
                 step(self, record.event, record.position)
+
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """What a person has said of an effect, and nobody has heard, is dropped."""
+        self.doubts.forked()
 
     def _started(self, event: RunStarted, position: int) -> None:
         tools = event.parts["tools"].data if "tools" in event.parts else {}
@@ -556,6 +607,10 @@ class Knowledge:
         self.done: set[str] = set()
         self.doubts = Doubts()
 
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """What a person has said of an effect, and nobody has heard, is dropped."""
+        self.doubts.forked()
+
     def take(self, append: Append) -> None:
         """One append further."""
         first = append[0].event
@@ -667,6 +722,10 @@ class Spending:
         self.requests = Requests()
         self.people_only: list[bool] = []
 
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """What was open is open no longer."""
+        self.requests.forked(fork, not_run)
+
     def take(self, append: Append) -> None:
         """One append further."""
         self.requests.take(append)
@@ -733,6 +792,10 @@ class Signals:
 
     def __init__(self) -> None:
         self.cancelled, self.stopped = False, False
+
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """A cancellation that nobody has heard is of the other run alone."""
+        self.cancelled = False
 
     def take(self, append: Append) -> None:
         """One append further."""

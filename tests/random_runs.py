@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 from random import Random
 from typing import Any, Final, Literal, TypeVar
 
@@ -59,6 +60,7 @@ from redrive_events import (
     shown_digest,
 )
 from redrive_projections import OF_PEOPLE, RunState, fold
+from redrive_replays import appends
 from tests.auditor import Auditor
 from tests.shop import NOON, Asking, beginning, observed, shop
 
@@ -291,18 +293,26 @@ class WorkerLost(Exception):
 
 
 class AuditedLog(MemoryLog):
-    """A log that has every append audited as soon as it is written; ``writer`` is the worker who now drives."""
+    """A log that has every append audited as soon as it is written; ``writer`` is the worker who now drives.
+
+    A fork is audited together with all that it inherits.
+    """
 
     def __init__(self, program: Program) -> None:
         super().__init__()
-        self._auditor = Auditor(program)
+        self._program, self._auditors = program, dict[str, Auditor]()
         self._holder = self.writer = ""
         self._epoch = 0
 
     def append(self, run_id: str, records: Sequence[Record], *, expected: int) -> None:
         """Write, then audit."""
         super().append(run_id, records, expected=expected)
-        self._auditor.take(records)
+        if run_id not in self._auditors:
+            self._auditors[run_id] = Auditor(self._program)
+            for inherited in appends(islice(self.read(run_id), expected)):
+                self._auditors[run_id].take(inherited)
+        for append in appends(records):
+            self._auditors[run_id].take(append)
         first = records[0].event
         if isinstance(first, LeaseGranted):
             self._holder, self._epoch = first.worker, first.epoch
@@ -332,6 +342,7 @@ class RandomWorld:
     inputs: int = 0
     seconds: float = 0.0
     waits: list[Waiting] = field(default_factory=list)
+    run_id: str = RUN
 
     async def begin(self, state: RunState, worker: str) -> Happened:
         """The lease, with whatever comes between reading the log and writing it."""
@@ -378,14 +389,15 @@ class RandomWorld:
 
     @property
     def _surprises(self) -> list[Callable[[], object]]:
-        log, hurry = self.log, MessageReceived(actor="operator", content=(Text(text="Be quick."),))
+        log, run_id = self.log, self.run_id
+        hurry = MessageReceived(actor="operator", content=(Text(text="Be quick."),))
         rare: list[Callable[[], object]] = [
-            lambda: say(log, RUN, "And sugar.", at=self._now()),
-            lambda: say(log, RUN, "And milk.", at=self._now()),
-            lambda: say(log, RUN, "", at=self._now()),
-            lambda: say(log, RUN, "Bye.", at=self._now(), last=True),
-            lambda: signal(log, RUN, hurry, at=self._now()),
-            lambda: cancel(log, RUN, by="ana", at=self._now(), reason=self.chance.of(["", "enough"])),
+            lambda: say(log, run_id, "And sugar.", at=self._now()),
+            lambda: say(log, run_id, "And milk.", at=self._now()),
+            lambda: say(log, run_id, "", at=self._now()),
+            lambda: say(log, run_id, "Bye.", at=self._now(), last=True),
+            lambda: signal(log, run_id, hurry, at=self._now()),
+            lambda: cancel(log, run_id, by="ana", at=self._now(), reason=self.chance.of(["", "enough"])),
             self._approve,
             self._approve,
             self._approve,
@@ -399,7 +411,7 @@ class RandomWorld:
         return [lambda: None] * 50 + rare
 
     def _rival(self) -> None:
-        state, worker = fold(self.log.read(RUN)), self.log.writer
+        state, worker = fold(self.log.read(self.run_id)), self.log.writer
         self.log.writer = "rival"
         lease = Happened(lease_of(state, "rival", self.program), self._now())
         without_waiting(write(self.log, self.program, state, lease))
@@ -410,9 +422,9 @@ class RandomWorld:
 
     def _approve(self, *, for_sure: bool = False) -> None:
         """A person answers about some call: as it is shown or otherwise, in time or not, for the first time or not."""
-        state = fold(self.log.read(RUN))
+        state = fold(self.log.read(self.run_id))
         asked = [one for one in state.requests.values() if isinstance(one, ApprovalAsked)]
-        known = [one.event for one in self.log.read(RUN) if isinstance(one.event, ApprovalAsked)]
+        known = [one.event for one in self.log.read(self.run_id) if isinstance(one.event, ApprovalAsked)]
         about = asked[0] if for_sure else self.chance.of(asked or known or [None])
         if about is None or state.end is not None:
             return
@@ -424,13 +436,13 @@ class RandomWorld:
         if answer == "edit":
             arguments = self.chance.of([{"item": "tea", "cents": 4}, {"item": "tea", "cents": 9}, {"item": 7}, None])
         given = ApprovalGiven(call=about.call, digest=digest, by="bo", answer=answer, arguments=arguments)
-        signal(self.log, RUN, given, at=self._now())
+        signal(self.log, self.run_id, given, at=self._now())
 
     def _state(self, *, for_sure: bool = False) -> None:
         """A person says what became of some effect, asked or not, in time or not."""
-        state = fold(self.log.read(RUN))
+        state = fold(self.log.read(self.run_id))
         asked = [one.effect for one in state.requests.values() if isinstance(one, PersonAsked) and one.effect]
-        known = [one.event.call for one in self.log.read(RUN) if isinstance(one.event, ToolCalled)]
+        known = [one.event.call for one in self.log.read(self.run_id) if isinstance(one.event, ToolCalled)]
         call = asked[0] if for_sure else self.chance.of(asked or known or [0])
         if not call or state.end is not None:
             return
@@ -440,21 +452,21 @@ class RandomWorld:
         right = canonical(observed(made.tool if made else "pay", arguments)).decode()
         words = right if for_sure else self.chance.of([right, "It is there.", None])
         stated = OutcomeStated(call=call, by="bo", outcome=outcome, content=words, media_type="application/json")
-        signal(self.log, RUN, stated, at=self._now())
+        signal(self.log, self.run_id, stated, at=self._now())
 
     def _revoke(self) -> None:
         """Somebody takes the run from its worker, or from one who has it no longer."""
-        state = fold(self.log.read(RUN))
+        state = fold(self.log.read(self.run_id))
         if state.end is None:
             epoch = self.chance.of([state.epoch, max(0, state.epoch - 1)])
-            signal(self.log, RUN, LeaseRevoked(by="bo", epoch=epoch), at=self._now())
+            signal(self.log, self.run_id, LeaseRevoked(by="bo", epoch=epoch), at=self._now())
 
     def _speak(self, waiting: Waiting) -> None:
         """Only a person is awaited, so one does something, or lets the time pass."""
         does: dict[str, Callable[[], object]] = {
-            "speaks": lambda: say(self.log, RUN, "Tea, please.", at=self._now()),
-            "decides": lambda: say(self.log, RUN, "Go on.", at=self._now(), actor="operator"),
-            "cancels": lambda: cancel(self.log, RUN, by="ana", at=self._now()),
+            "speaks": lambda: say(self.log, self.run_id, "Tea, please.", at=self._now()),
+            "decides": lambda: say(self.log, self.run_id, "Go on.", at=self._now(), actor="operator"),
+            "cancels": lambda: cancel(self.log, self.run_id, by="ana", at=self._now()),
             "answers": self._approve,
             "states": self._state,
             "is silent": lambda: self._until(waiting.deadline),
@@ -465,7 +477,7 @@ class RandomWorld:
             elif self.kind and any(isinstance(one, PersonAsked) and one.effect for one in waiting.requests.values()):
                 self._state(for_sure=True)
             elif self.kind:
-                say(self.log, RUN, "Bye.", at=self._now(), last=True)
+                say(self.log, self.run_id, "Bye.", at=self._now(), last=True)
             else:
                 answers = ["answers"] * 4 if ApprovalAsked in map(type, waiting.requests.values()) else []
                 answers += ["states"] * 4 * any(getattr(one, "effect", 0) for one in waiting.requests.values())
@@ -573,13 +585,25 @@ def random_run(tape: bytes, program: Program) -> list[Record]:
     """The audited records of a run that chance has driven to its end, over as many workers as it took."""
     log = AuditedLog(program)
     log.append(RUN, [beginning(program, RUN)], expected=0)
-    world = RandomWorld(Chance(iter(tape)), log, program)
+    return driven_to_its_end(RandomWorld(Chance(iter(tape)), log, program))
+
+
+def random_fork(tape: bytes, program: Program, log: AuditedLog, run_id: str) -> list[Record]:
+    """The records of a run that was forked in ``log``, with all that it inherits, driven to its end by chance."""
+    behind = (fold(log.read(run_id)).now or NOON) - NOON
+    world = RandomWorld(Chance(iter(tape)), log, program, run_id=run_id, seconds=behind / timedelta(seconds=1))
+    return driven_to_its_end(world)
+
+
+def driven_to_its_end(world: RandomWorld) -> list[Record]:
+    """All records of the run, once it has ended."""
+    log, program, run_id = world.log, world.program, world.run_id
     for number in range(INPUTS_MAX):
         log.writer = f"worker-{number}"
         try:
-            state = without_waiting(drive(RUN, log=log, world=world, program=program, worker=log.writer))
+            state = without_waiting(drive(run_id, log=log, world=world, program=program, worker=log.writer))
         except (WorkerLost, LeaseHeld):
             continue
         assert state.end is not None
-        return list(log.read(RUN))
+        return list(log.read(run_id))
     raise AssertionError("the run does not end")

@@ -111,6 +111,10 @@ class Quotas:
                 self.rows.setdefault(failed, []).append(record.position)
                 self._within(failed, [one.event for one in append[index:]])
 
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """What a person has said of an effect, and nobody has heard, is dropped."""
+        self.doubts.forked()
+
     def _decided(self, event: Event) -> None:
         if isinstance(event, RecoveryChosen):
             self._recovered(event)
@@ -179,6 +183,7 @@ class Guards:
         self.learnt = False
         self.acting = True
         self.doubts = Doubts()
+        self.forked_at = 0
         self.used: dict[str, int] = {"steps": 0, "tokens": 0, "cost": 0}
         self.last: dict[str, int] = {}
 
@@ -189,6 +194,11 @@ class Guards:
                 continue
             if (check := self._CHECKS.get(type(record.event))) is not None:
                 check(self, record, append)
+
+    def forked(self, fork: Record, not_run: frozenset[int]) -> None:
+        """What a person has said of an effect, and nobody has heard, is dropped."""
+        self.forked_at = fork.position
+        self.doubts.forked()
 
     def _message(self, record: Record, append: Sequence[Record]) -> None:
         if record.event.content:  # type: ignore[union-attr]
@@ -239,6 +249,8 @@ class Guards:
         if event.guard == "last_step":
             assert self.terms.guards.last_step
             assert append[0].position in event.window
+        elif event.guard == "forked":
+            assert event.window == (self.forked_at,), "only what was under way where the run was forked"
         else:
             assert self.terms.guards.repeats is not None
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from redrive.agents import agent_named
 from redrive_engine import Agent, Program, registered
-from redrive_events import CannotReplay, RunStarted
+from redrive_events import CannotReplay
+from redrive_projections import fork_of, start_of
 from redrive_replays import Recording, program_for
 
 
@@ -20,8 +21,8 @@ def program_of(recording: Recording, agent: str | None) -> Program:
 
 def agent_and_program(recording: Recording, agent: str | None) -> tuple[Agent | None, Program]:
     """That program, and the agent it is of, where there is one. Raises as `program_of` does."""
-    first = recording.records[0].event if recording.records else None
-    if recording.problem or not isinstance(first, RunStarted):
+    started = start_of(recording.records)
+    if recording.problem or started is None:
         raise CannotReplay(recording.problem or "the recording does not begin with the start of a run")
-    found = agent_named(agent) if agent else registered(first.agent)
-    return found, program_for(first, agent=found)
+    found = agent_named(agent) if agent else registered(started.agent)
+    return found, program_for(started, agent=found, fork=fork_of(recording.records))

@@ -16,6 +16,8 @@ from redrive_engine.contract import (
 from redrive_engine.drive import append_of, cause_of, drive, lease_of, without_waiting, write
 from redrive_engine.envelope import Observed
 from redrive_engine.explaining import Judging, judgings
+from redrive_engine.forking import Fork, fork
+from redrive_engine.given import with_given
 from redrive_engine.grounded import Grounded
 from redrive_engine.lessons import lessons
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
@@ -41,6 +43,7 @@ __all__ = [
     "Facts",
     "FailureQuotas",
     "FileVault",
+    "Fork",
     "Grounded",
     "Guards",
     "Happened",
@@ -75,6 +78,7 @@ __all__ = [
     "cancel",
     "cause_of",
     "drive",
+    "fork",
     "judgings",
     "lease_of",
     "lessons",
@@ -93,6 +97,7 @@ __all__ = [
     "tool",
     "verifier",
     "waiting_of",
+    "with_given",
     "without_waiting",
     "write",
 ]

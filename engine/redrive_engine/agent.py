@@ -14,6 +14,7 @@ import msgspec
 from redrive_engine.contract import Contract, check_contract
 from redrive_engine.dialects import DIALECTS, Dialect
 from redrive_engine.drive import drive, state_of
+from redrive_engine.given import with_given
 from redrive_engine.live import LiveWorld, Patience, Surroundings
 from redrive_engine.masking import Door, Mask, masked_event
 from redrive_engine.models import Model, Prices, connected, metered
@@ -171,15 +172,17 @@ class Agent:
                 lessons=lessons,
                 mask=mask,
             )
+            program = with_given(self.program, state_of(opened, run_id).forked)
+            metered(model or self.model, prices or self.prices, program.terms)  # what was given may limit cost
             world = LiveWorld(
-                self.program, log=opened, tools=self.tools, model=ready, patience=patience, clock=around.now, door=door
+                program, log=opened, tools=self.tools, model=ready, patience=patience, clock=around.now, door=door
             )
             async with world:
                 state = await drive(
                     run_id,
                     log=opened,
                     world=world,
-                    program=self.program,
+                    program=program,
                     worker=around.worker(),
                     keep=anyio.to_thread.run_sync,
                 )

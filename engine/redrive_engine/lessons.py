@@ -19,7 +19,8 @@ def lessons(log: EventLog, agent: str, goal: str, *, most: int = LESSONS_MAX) ->
         root = head.run_id.partition("/")[0]
         started = next((record.event for record in islice(log.read(root), 1)), None)
         if isinstance(started, RunStarted) and (started.agent, started.goal) == (agent, goal):
-            noted = [one.event.lesson for one in log.read(head.run_id) if isinstance(one.event, ReflectionNoted)]
+            own = (one.event for one in log.read(head.run_id) if one.run_id == head.run_id)
+            noted = [event.lesson for event in own if isinstance(event, ReflectionNoted)]
             found |= dict.fromkeys(lesson for lesson in reversed(noted) if lesson)
         if len(found) >= most:
             break

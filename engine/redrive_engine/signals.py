@@ -107,7 +107,7 @@ def append(log: EventLog, run_id: str, event: Event, *, expected: int, at: datet
         BadInput: the run is masked, and without its key nothing is written that might have to be masked.
     """
     if says_something(event):
-        event = masked_event(_door(log, run_id.partition(NOTES)[0], mask), event)
+        event = masked_event(door_of(log, run_id.partition(NOTES)[0], mask), event)
     record = Record(run_id=run_id, position=expected + 1, at=at, cause=0, left=0, event=event)
     log.append(run_id, [record], expected=expected)
     return record.position
@@ -120,12 +120,17 @@ def opened(log: EventLog, run_id: str, value: Json, *, mask: Mask) -> Json:
         BadInput: the run is masked under another key, or one of the values is not to be had any more.
     """
     try:
-        return _door(log, run_id, mask).opened(value)
+        return door_of(log, run_id, mask).opened(value)
     except SealedValueLost as error:
         raise BadInput("a masked value is not to be had any more", place=f"run {run_id}") from error
 
 
-def _door(log: EventLog, run_id: str, mask: Mask | None) -> Door:
+def door_of(log: EventLog, run_id: str, mask: Mask | None) -> Door:
+    """The door through which what strangers say comes into a run, or is said beside it.
+
+    Raises:
+        BadInput: the run is masked under another key.
+    """
     first = next(iter(log.read(run_id)), None)
     if first is None or not isinstance(first.event, RunStarted) or not first.event.mask_key:
         return Door()

@@ -61,10 +61,13 @@ class VerdictGiven(EventData, frozen=True, tag="verdict_given"):
 
 
 class CallIntercepted(EventData, frozen=True, tag="call_intercepted"):
-    """A guard let an allowed call not start: which one, and the positions that it judged; ``text`` is the response."""
+    """A guard let an allowed call not start: which one, and the positions that it judged; ``text`` is the response.
+
+    ``forked`` stands for what was under way where the run was forked, and is not run here.
+    """
 
     call: int
-    guard: Literal["repeated", "last_step"]
+    guard: Literal["repeated", "last_step", "forked"]
     window: tuple[int, ...]
     text: str
 

@@ -7,7 +7,7 @@ from redrive_projections.completion import GOAL, claims, missing, partly_worded,
 from redrive_projections.digests import Parting, partings
 from redrive_projections.effects import LATE_OUTCOME, Effect, effects
 from redrive_projections.folding import evolve, fold, state_at
-from redrive_projections.forking import begun_as, forks_in, is_run, start_of
+from redrive_projections.forking import begun_as, fork_of, is_run, start_of
 from redrive_projections.handover import handover
 from redrive_projections.moments import spelled_moment
 from redrive_projections.people import OF_PEOPLE, doubts_of, expired
@@ -51,7 +51,7 @@ __all__ = [
     "exhausted",
     "expired",
     "fold",
-    "forks_in",
+    "fork_of",
     "handover",
     "harmless",
     "holds",

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeGuard
+from typing import TypeGuard
 
 from msgspec.structs import replace
 
 from redrive_events import (
     NOTES,
-    ApprovalAsked,
     ModelAsked,
     ModelFailed,
     OutcomeStated,
+    Part,
     PersonAsked,
+    ReconcileAsked,
     Record,
     Request,
     RunForked,
     RunStarted,
-    ToolCalled,
+    digest,
 )
-from redrive_projections.saying import respond
 from redrive_projections.state import RunState
 from redrive_projections.transcript import opening
-
-NOT_RUN_HERE: Final = (
-    "Not run here: this run goes on from another one, in which the call was under way. "
-    "What became of it there is not known here."
-)
 
 
 def forked(state: RunState, event: RunForked, position: int) -> None:
     """The state goes on as that of a run of its own.
 
-    Signals that nobody has heard are dropped. People, reads and calls that wait for an approval are asked about again
-    by whoever takes the run up; what may act, or is another run, is answered here as not run.
+    Signals that nobody has heard are dropped, and nothing is open: whoever takes the run up hears of the fork, and asks
+    again. Until then a call that had no response, or was in doubt, has none.
     """
     if state.started is None:  # a recording without its beginning
         return
@@ -42,25 +37,23 @@ def forked(state: RunState, event: RunForked, position: int) -> None:
     if not any(isinstance(one, RunForked) for one in state.unheard):
         state.people = []
     state.people += map(_again, filter(_is_question, state.requests.values()))
-    for number in _under_way(state):
-        respond(state, number, NOT_RUN_HERE, position, "not run")
-        _off_plan(state, number)
+    for number in filter(state.calls.__contains__, _in_doubt(state)):
+        state.calls[number].outcome, state.calls[number].response = "", None
+    _off_plan(state)
     if any(isinstance(one, ModelAsked) for one in state.requests.values()):
         state.failure = ModelFailed(kind="cancelled")  # nobody reads what it says
     state.requests, state.hearing, state.unheard = {}, [], [event]
     # What was done before is that run's to undo.
     state.worker, state.effects, state.not_undone = "", {}, []
-    given = state.forked or event
-    state.forked = replace(event, contract=event.contract or given.contract, policy=event.policy or given.policy)
-    state.started = begun_as(before, event)
-    state.parts = {name: part.digest for name, part in state.started.parts.items()} if event.parts else state.parts
+    state.forked, state.started = all_given(state.forked, event), begun_as(before, event)
+    before_parts = {} if event.parts else state.parts
+    state.parts = before_parts | {name: one.digest for name, one in (event.parts | _given_parts(event)).items()}
     if state.started.parts.get("prompt") != before.parts.get("prompt"):
         state.messages[: len(opening(before))] = opening(state.started)
 
 
 def begun_as(started: RunStarted, fork: RunForked) -> RunStarted:
     """How a fork was begun: as the run it goes on from, but for what is given for it."""
-    parts = fork.parts or started.parts
     return replace(
         started,
         nonce=fork.nonce,
@@ -68,10 +61,22 @@ def begun_as(started: RunStarted, fork: RunForked) -> RunStarted:
         agent=fork.agent or started.agent,
         version=fork.version if fork.agent else started.version,
         contract=fork.contract or started.contract,
-        parts=parts if fork.policy is None else {**parts, "policy": fork.policy},
+        parts=(fork.parts or started.parts) | _given_parts(fork),
         labels=started.labels if fork.labels is None else fork.labels,
         parent=None,
     )
+
+
+def all_given(before: RunForked | None, fork: RunForked) -> RunForked:
+    """``fork`` with what was given for the one that it is forked from, where nothing takes the place of that."""
+    if before is None:
+        return fork
+    return replace(fork, contract=fork.contract or before.contract, policy=fork.policy or before.policy)
+
+
+def _given_parts(fork: RunForked) -> dict[str, Part]:
+    contract = {} if fork.contract is None else {"contract": Part(digest=digest(fork.contract))}
+    return contract | ({} if fork.policy is None else {"policy": fork.policy})
 
 
 def start_of(records: Iterable[Record]) -> RunStarted | None:
@@ -87,9 +92,13 @@ def start_of(records: Iterable[Record]) -> RunStarted | None:
     return started
 
 
-def forks_in(records: Iterable[Record]) -> Iterator[tuple[int, RunForked]]:
-    """By which events, and where, the run of these records was forked; the last of them is its own."""
-    return ((record.position, record.event) for record in records if isinstance(record.event, RunForked))
+def fork_of(records: Iterable[Record]) -> RunForked | None:
+    """How the run of these records was forked, with all that is given for it; None if it was not."""
+    fork: RunForked | None = None
+    for record in records:
+        if isinstance(record.event, RunForked):
+            fork = all_given(fork, record.event)
+    return fork
 
 
 def is_run(run_id: str) -> bool:
@@ -105,25 +114,19 @@ def _again(asked: PersonAsked) -> PersonAsked:
     return replace(asked, expires=None)
 
 
-def _under_way(state: RunState) -> Iterator[int]:
-    """The calls of which the run that goes on cannot know what becomes of them."""
-    for request in list(state.requests.values()):
-        if isinstance(request, PersonAsked):
-            number = request.effect
-        elif isinstance(request, ApprovalAsked) or (isinstance(request, ToolCalled) and request.effect == "read"):
-            continue
-        else:
-            number = getattr(request, "call", None)
-        if number is not None:
-            yield number
-    for signal in state.unheard:
-        if isinstance(signal, OutcomeStated):  # nothing has followed from it yet
-            yield signal.call
+def _in_doubt(state: RunState) -> Iterator[int]:
+    """The calls of which it was asked whether they landed, or of which nobody has heard yet that they did."""
+    for request in state.requests.values():
+        if isinstance(request, ReconcileAsked):
+            yield request.call
+        elif isinstance(request, PersonAsked) and request.effect is not None:
+            yield request.effect
+    yield from (signal.call for signal in state.unheard if isinstance(signal, OutcomeStated))
 
 
-def _off_plan(state: RunState, number: int) -> None:
+def _off_plan(state: RunState) -> None:
     """A step of a plan that was under way has the rest drawn anew."""
-    call, plan = state.calls.get(number), state.plan
-    if call is not None and call.effect == "run" and plan is not None and 0 < state.begun <= len(plan.steps):
+    plan, children = state.plan, [call for call in state.calls.values() if call.effect == "run" and not call.outcome]
+    if children and plan is not None and 0 < state.begun <= len(plan.steps):
         words = plan.steps[state.begun - 1].words
         state.off_plan = f"step {state.begun} ({words}) was under way in the run that this one goes on from"

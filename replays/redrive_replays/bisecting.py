@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redrive_engine import Program
 from redrive_events import BadInput, LeaseGranted, Record, kind_of
-from redrive_replays.redriving import Given, Place, inputs_of, redriven
+from redrive_replays.redriving import Given, Place, begun_anew, inputs_of, redriven
 from redrive_replays.shrinking import Shows
 
 
@@ -41,7 +41,7 @@ def bisected(good: Sequence[Record], bad: Sequence[Record], program: Program, is
         nonlocal tried
         tried += 1
         given = [one.bad if index < exchanged else one.good for index, one in enumerate(places)]
-        return redriven(program, good[0], [one for one in given if one is not None])
+        return redriven(program, begun_anew(good), [one for one in given if one is not None])
 
     if is_bad(driven(0)):
         raise BadInput("the good run is bad, driven again")

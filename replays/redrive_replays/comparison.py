@@ -23,7 +23,7 @@ from redrive_events import (
     ToolCalled,
     canonical,
 )
-from redrive_projections import RunState
+from redrive_projections import RunState, start_of
 from redrive_replays.causes import INPUTS as CAUSED_BY
 from redrive_replays.causes import Cause, cause_of, changes_of
 from redrive_replays.difference import Difference, differences
@@ -97,12 +97,12 @@ def compared(ours: Sequence[Record], theirs: Sequence[Record]) -> Comparison:
 
 
 def _parts(records: Sequence[Record]) -> dict[str, str]:
-    first = records[0].event if records else None
-    return {name: part.digest for name, part in first.parts.items()} if isinstance(first, RunStarted) else {}
+    started = start_of(records)
+    return {name: part.digest for name, part in started.parts.items()} if started is not None else {}
 
 
 def _id(records: Sequence[Record]) -> str:
-    return records[0].run_id if records else ""
+    return records[-1].run_id if records else ""
 
 
 def _happened(records: Sequence[Record]) -> list[Record]:

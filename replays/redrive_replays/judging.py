@@ -11,6 +11,7 @@ import msgspec
 from redrive_engine import Agent, Declaration, Judging, Program, judgings
 from redrive_engine.policy import Given, Policy, policy_of, recorded_policy
 from redrive_events import BadInput, CannotReplay, Effect, Record, RunStarted, ToolCalled, VerdictGiven
+from redrive_projections import fork_of, start_of
 from redrive_replays.programs import program_for
 from redrive_replays.recording import Recording
 
@@ -36,8 +37,8 @@ def judged(recording: Recording, call: int, *, agent: Agent | None = None, polic
     Raises:
         BadInput: there is no such call, or the policy is code, which is in no log.
     """
-    started = recording.records[0].event if recording.records else None
-    if not isinstance(started, RunStarted):
+    started = start_of(recording.records)
+    if started is None:
         raise BadInput("its start cannot be read", place=f"run {recording.run_id}")
     program, declared = _program(started, recording.records, agent)
     rules = policy_of(policy) or _recorded(started, program)
@@ -52,7 +53,7 @@ def judged(recording: Recording, call: int, *, agent: Agent | None = None, polic
 def _program(started: RunStarted, records: Sequence[Record], agent: Agent | None) -> tuple[Program, bool]:
     """The program of the run, and whether it is the whole one; else what the log itself says of it."""
     try:
-        return program_for(started, agent=agent), True
+        return program_for(started, agent=agent, fork=fork_of(records)), True
     except CannotReplay:
         told = started.parts.get("tools")
         tools = told.data if told and isinstance(told.data, dict) else {}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 
-from redrive_engine import RULES, Agent, Program, permissive, registered
+from redrive_engine import RULES, Agent, Program, permissive, registered, with_given
 from redrive_engine.policy import Given, policy_of
-from redrive_events import CannotReplay, RunStarted
+from redrive_events import CannotReplay, RunForked, RunStarted
 
 
-def program_for(started: RunStarted, *, agent: Agent | None = None, policy: Given | None = None) -> Program:
+def program_for(
+    started: RunStarted, *, agent: Agent | None = None, policy: Given | None = None, fork: RunForked | None = None
+) -> Program:
     """The given agent's program, else the registered one of the recorded name, else, for an import, the permissive one.
 
-    ``policy`` takes the place of whatever policy that program has.
+    What was given for a ``fork``, and then ``policy``, takes the place of what that program has.
 
     Raises:
         CannotReplay: there is no program for this run.
@@ -22,6 +24,7 @@ def program_for(started: RunStarted, *, agent: Agent | None = None, policy: Give
     program = permissive(started) if found is None else found
     if started.parent is not None and started.source is None:  # a child run, with the budget its parent gave it
         program = program.child(started.contract.budget)
+    program = with_given(program, fork)
     return program if policy is None else dataclasses.replace(program, policy=policy_of(policy))
 
 

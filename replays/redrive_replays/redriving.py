@@ -12,6 +12,7 @@ from redrive_engine import Happened, Program, append_of
 from redrive_events import (
     ANSWERS,
     INPUTS,
+    CannotReplay,
     DecisionMade,
     Input,
     LeaseGranted,
@@ -19,7 +20,7 @@ from redrive_events import (
     Record,
     RunStarted,
 )
-from redrive_projections import RunState, answered_by
+from redrive_projections import RunState, answered_by, fork_of
 from redrive_replays.replayer import appends
 
 
@@ -39,6 +40,20 @@ class Place(NamedTuple):
     kind: str
     turn: int
     nth: int
+
+
+def begun_anew(records: Sequence[Record]) -> Record:
+    """The start of a run that can be driven again with other inputs: all of them are its own.
+
+    Raises:
+        CannotReplay: the recording does not tell, or the run was forked from another.
+    """
+    if not records or not isinstance(records[0].event, RunStarted):
+        raise CannotReplay("the recording does not begin with the start of a run")
+    if (fork := fork_of(records)) is not None:
+        why = f"it was forked from run {fork.parent} at {fork.position}, and only its own records are driven again"
+        raise CannotReplay(f"run {records[-1].run_id}: {why}; ask this of run {records[0].run_id}, or fork it anew")
+    return records[0]
 
 
 def inputs_of(records: Sequence[Record]) -> list[Given]:

@@ -18,6 +18,7 @@ from redrive_events import (
     ModelAsked,
     Quarantined,
     Record,
+    RunForked,
     RunStarted,
     kind_of,
 )
@@ -35,10 +36,17 @@ def replay_records(run_id: str, records: Iterable[Record], program: Program, *, 
     """Drive recorded appends again, one by one, each from the recorded state before it.
 
     ``records`` are a run's from its beginning, and what stands behind one that cannot be read is not driven. Nothing is
-    asked of the world: a replay has no executors. A ``guard`` notes what else the program's pure parts reach for.
+    asked of the world: a replay has no executors. What a fork inherits is taken as it is. A ``guard`` notes what else
+    the program's pure parts reach for.
     """
+    records = list(records)
+    begins = max((one.position for one in records if type(one.event) is RunForked), default=0)
     replay = _Replay(program if guard is None else guard.over(program))
     for append in appends(records):
+        if append[0].position < begins:
+            for record in append:
+                evolve(replay.state, record)
+            continue
         if guard is not None:
             guard.position = append[0].position
         replay.step(append)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from redrive_engine import Program
 from redrive_events import BadInput, Record
-from redrive_replays.redriving import Given, inputs_of, redriven
+from redrive_replays.redriving import Given, begun_anew, inputs_of, redriven
 
 Shows: TypeAlias = Callable[[Sequence[Record]], bool]
 
@@ -32,14 +32,15 @@ def shrunk(records: Sequence[Record], program: Program, shows: Shows) -> Shrunk:
     Raises:
         BadInput: the recording does not show it, as it is driven again here.
     """
-    search = _Search(program, records[0], shows)
+    start = begun_anew(records)
+    search = _Search(program, start, shows)
     whole = inputs_of(records)
     if not search.shows_with(whole):
         raise BadInput("it does not show that, driven again")
     turns = [tuple(group) for _, group in groupby(whole, key=lambda one: one.turn)]
     kept = [one for turn in search.smallest(turns) for one in turn]
     least = [one for (one,) in search.smallest([(one,) for one in kept])]
-    return Shrunk(tuple(redriven(program, records[0], least)), len(least), len(whole), search.tried)
+    return Shrunk(tuple(redriven(program, start, least)), len(least), len(whole), search.tried)
 
 
 class _Search:

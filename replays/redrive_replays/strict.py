@@ -8,6 +8,7 @@ from pathlib import Path
 from redrive_engine import Agent, Run
 from redrive_engine.policy import Given
 from redrive_events import CannotReplay, RunStarted
+from redrive_projections import fork_of, start_of
 from redrive_replays.guarded import guarding
 from redrive_replays.programs import program_for
 from redrive_replays.recording import Recording, recording_in, recording_of
@@ -38,7 +39,8 @@ def replay(
     else:
         recording = run if isinstance(run, Recording) else recording_of(run.log, run.run_id)
     try:
-        program = program_for(started_of(recording), agent=agent, policy=policy)
+        fork = fork_of(recording.records)
+        program = program_for(started_of(recording), agent=agent, policy=policy, fork=fork)
     except CannotReplay as error:
         return Report(recording.run_id, "cannot replay", len(recording.records), reason=str(error))
     guard = guarding() if guarded else None
@@ -49,12 +51,12 @@ def replay(
 
 
 def started_of(recording: Recording) -> RunStarted:
-    """How a recorded run was begun.
+    """How a recorded run was begun; that of a fork, with what is given for it.
 
     Raises:
         CannotReplay: the recording does not tell.
     """
-    first = recording.records[0].event if recording.records else None
-    if not isinstance(first, RunStarted):
+    started = start_of(recording.records)
+    if started is None:
         raise CannotReplay(recording.problem or "the recording does not begin with the start of a run")
-    return first
+    return started

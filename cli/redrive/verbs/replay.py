@@ -24,6 +24,7 @@ from redrive.terminal import counted, say, say_json, watched
 from redrive_engine import Agent
 from redrive_engine.policy import Policy, policy_in
 from redrive_events import BadInput, Head, RunStarted, SqliteLog
+from redrive_projections import start_of
 from redrive_replays import Recording, Report, recording_of, worst
 from redrive_replays import replay as drive_again
 
@@ -175,5 +176,4 @@ class _Found:
 
 
 def _started(recording: Recording) -> RunStarted | None:
-    first = recording.records[0].event if recording.records else None
-    return first if isinstance(first, RunStarted) else None
+    return start_of(recording.records)

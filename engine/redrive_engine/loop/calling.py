@@ -69,13 +69,17 @@ def acted_on(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) ->
 
 
 def _made(program: Program, s: RunState, verdicts: Mapping[int, VerdictGiven]) -> Follows:
-    """Make the calls, or ask about them, but for those that a guard holds back; none, if there may not be so many."""
+    """Make the calls, or ask about them, but for those that a guard holds back; none, if there may not be so many.
+
+    What was asked for before, in front of a fork, is no call more.
+    """
     calls = [s.calls[number] for number in verdicts]
-    if held := {one.call: one for one in intercepted(program, s, calls)}:
+    new = [call for call in calls if not call.attempt]
+    if held := {one.call: one for one in intercepted(program, s, new)}:
         yield from held.values()
         calls = [call for call in calls if call.number not in held]
     most = program.terms.budget.tool_calls
-    if most is not None and len(calls) > max(0, most - used(s)["tool_calls"]):
+    if most is not None and len(new) - len(held) > max(0, most - used(s)["tool_calls"]):
         yield StopDecided(status="exhausted", reason="tool_calls", dimension="tool_calls")
         return
     for call in calls:

@@ -90,7 +90,7 @@ def heard(program: Program, s: RunState, signal: Event) -> Follows:
         case OutcomeStated(call=call) if call in s.calls:
             yield from reconciled(program, s, signal)
         case RunForked() if s.running:
-            yield from gone_on(program, s)
+            yield from gone_on(program, s, signal)
         case _:
             pass
 

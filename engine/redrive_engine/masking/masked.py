@@ -17,6 +17,7 @@ from redrive_events import (
     MessageReceived,
     ModelReplied,
     OutcomeStated,
+    RunForked,
     RunStarted,
 )
 from redrive_projections import LATE_OUTCOME
@@ -33,6 +34,7 @@ CONTENT: Final[Mapping[type, tuple[str, ...]]] = {
     ModelReplied: ("content",),
 }
 DATA: Final[Mapping[type, tuple[str, ...]]] = {
+    RunForked: ("labels",),
     RunStarted: ("goal", "environment", "labels", "lessons", "known"),
     ApprovalGiven: ("arguments", "reason"),
     OutcomeStated: ("reason",),
@@ -62,5 +64,7 @@ def masked_event(door: Door, event: E) -> E:
             changes[name] = masked_content(door, content)
     for name in DATA.get(type(event), ()):
         value = getattr(event, name)
+        if value is None:
+            continue
         changes[name] = tuple(door.json(value)) if isinstance(value, tuple) else door.json(value)
     return msgspec.structs.replace(event, **changes)

@@ -28,7 +28,7 @@ from redrive_events import (
 )
 from redrive_projections import RunState
 from redrive_replays.recording import Recording, recording_of
-from redrive_replays.redriving import Given, inputs_of, redriven
+from redrive_replays.redriving import Given, begun_anew, inputs_of, redriven
 from redrive_replays.strict import started_of
 from redrive_replays.testing.driven import driven
 from redrive_replays.testing.recordings import KEY
@@ -119,7 +119,7 @@ def frozen(runs: Mapping[str, Recording], run_id: str, name: str, program_of: Pr
 
 def _driven(recording: Recording, run_id: str, program_of: ProgramOf, masked: Callable[[Any], Any]) -> list[Record]:
     started = masked(started_of(recording))
-    start = msgspec.structs.replace(recording.records[0], run_id=run_id, event=started)
+    start = msgspec.structs.replace(begun_anew(recording.records), run_id=run_id, event=started)
     given = [_with(one, masked(one.record.event)) for one in inputs_of(recording.records)]
     shown = _shown(recording.records)
 

@@ -76,7 +76,7 @@ class Trajectory:
     @property
     def run_id(self) -> str:
         """The id of the run."""
-        return self.records[0].run_id if self.records else ""
+        return self.records[-1].run_id if self.records else ""
 
     @property
     def status(self) -> str:

@@ -1,0 +1,192 @@
+"""A run that goes on from a position of another one, which is left as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from redrive_engine.agent import Agent
+from redrive_engine.contract import Contract, check_contract
+from redrive_engine.live import mint
+from redrive_engine.masking import Mask, masked_event, says_something
+from redrive_engine.policy import Given, policy_of, recorded_policy
+from redrive_engine.program import RULES
+from redrive_engine.signals import door_of
+from redrive_events import (
+    NOTES,
+    AnnotationMade,
+    BadInput,
+    EventLog,
+    NoSuchRun,
+    Part,
+    PersonAsked,
+    Record,
+    Request,
+    RunForked,
+    StaleAppend,
+    StopDecided,
+    Terms,
+    ToolCalled,
+    UnknownEvent,
+    check_run_id,
+)
+from redrive_projections import Effect, RunState, effects, is_run, state_at
+
+_NEAR = "it can be forked at"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fork:
+    """A run that was forked: from which one, and where; ``open`` is what was under way there.
+
+    ``standing`` are the effects of the other run that are no part of what is inherited, and that have landed or may
+    have: forking undoes nothing.
+    """
+
+    run_id: str
+    parent: str
+    position: int
+    open: tuple[Request, ...]
+    standing: tuple[Effect, ...]
+
+
+def fork(
+    log: EventLog,
+    run_id: str,
+    position: int,
+    *,
+    at: datetime,
+    new_id: str = "",
+    agent: Agent | None = None,
+    contract: Contract | None = None,
+    policy: Given | None = None,
+    labels: Mapping[str, str] | None = None,
+    mask: Mask | None = None,
+) -> Fork:
+    """Begin a run that goes on from ``position`` of another, which may be under way; nobody drives it yet.
+
+    What the other one holds up to there is inherited, and not copied; where that is itself inherited, the run that
+    owns it is forked. ``contract`` and ``policy`` take the place of those of whichever ``agent`` drives it, ``labels``
+    that of the other's.
+
+    Raises:
+        NoSuchRun: nobody began that run.
+        UnknownEvent: one of its events up to there cannot be read.
+        BadInput: it cannot be forked there, or not under this id; the contract or the policy cannot be used.
+    """
+    new_id = _free(new_id or mint()[:10])
+    _check_place(log, run_id, position)
+    state = state_at(log, run_id, position)
+    parent = state.run_id
+    for place, reason in state.quarantined.items():
+        raise UnknownEvent(reason, run_id=run_id, position=place)
+    event = _forked(log, state, agent, contract, policy, labels)
+    if says_something(event):
+        event = masked_event(door_of(log, run_id, mask), event)
+    moment = max(at, state.now or at)
+    record = Record(run_id=new_id, position=position + 1, at=moment, cause=0, left=0, event=event)
+    try:
+        log.append(new_id, [record], expected=position)
+    except StaleAppend as error:
+        raise BadInput("the id is taken by another run", place=f"run {new_id}") from error
+    return Fork(new_id, parent, position, tuple(state.requests.values()), tuple(_standing(log, parent, state)))
+
+
+def _forked(
+    log: EventLog,
+    state: RunState,
+    agent: Agent | None,
+    contract: Contract | None,
+    policy: Given | None,
+    labels: Mapping[str, str] | None,
+) -> RunForked:
+    assert state.started is not None
+    (joint,) = (one for one in log.lines(state.run_id, after=state.position - 1) if one.position == state.position)
+    return RunForked(
+        parent=state.run_id,
+        position=state.position,
+        digest=joint.digest.hex(),
+        # It belongs to the tree of its root, whose masked values it can put back; no call has a number like this.
+        nonce=f"{state.started.nonce.partition('/')[0]}/fork-{mint()}",
+        rules=RULES if agent else state.started.rules,
+        agent=agent.name if agent else "",
+        version=agent.version if agent else "",
+        parts=agent.program.parts if agent else {},
+        contract=_terms(state, agent, contract),
+        policy=_policy(policy),
+        labels=None if labels is None else dict(labels),
+    )
+
+
+def _terms(state: RunState, agent: Agent | None, contract: Contract | None) -> Terms | None:
+    """The contract that is given; that of a child run, which its parent gave it, stays its own."""
+    assert state.started is not None
+    if contract is None:
+        return state.started.contract if state.started.parent is not None else None
+    terms = contract.terms()
+    if agent is not None:
+        check_contract(terms, tools=agent.tools, commits={key for one in agent.verifiers for key in one.commits})
+    return terms
+
+
+def _policy(given: Given | None) -> Part | None:
+    policy = policy_of(given)
+    if policy is None:
+        return None
+    recorded_policy(policy.data)  # which a function is not
+    return Part(digest=policy.wording, data=policy.data)
+
+
+def _free(run_id: str) -> str:
+    if not is_run(check_run_id(run_id)):
+        raise BadInput("a fork is a run of its own: its id has no '/' and no '@'", place=f"run {run_id}")
+    return run_id
+
+
+def _check_place(log: EventLog, run_id: str, position: int) -> None:
+    """Whether a run can be forked at a position: the last of an append, and nothing is decided on its end.
+
+    Raises:
+        BadInput: it cannot; the nearest positions are named.
+    """
+    place, ends, last, stopped = f"run {run_id}", list[int](), 0, 0
+    if run_id.endswith(NOTES):
+        raise BadInput("what was said beside a run is no run", place=place)
+    for record in log.read(run_id):
+        last = record.position
+        stopped = stopped or (last if isinstance(record.event, StopDecided) else 0)
+        if not record.left and not stopped:
+            ends.append(last)
+    if position in ends:
+        return
+    if not ends:
+        raise NoSuchRun("nobody began this run", place=place)
+    before, behind = [one for one in ends if one < position], [one for one in ends if one > position]
+    nearest = " or ".join(str(one) for one in [*before[-1:], *behind[:1]])
+    if stopped and not behind:
+        raise BadInput(f"at event {stopped} its end was decided; {_NEAR} {nearest}", place=place)
+    if position > last:
+        raise BadInput(f"it has no event {position}; {_NEAR} {nearest}", place=place)
+    raise BadInput(f"event {position} is not the last of its append; {_NEAR} {nearest}", place=place)
+
+
+def _standing(log: EventLog, parent: str, state: RunState) -> Iterator[Effect]:
+    """The effects of a run, and of those below it, that were not there or not known at a position, and stand now."""
+    under_way = {_call_of(one) for one in state.requests.values()}
+    records = list(log.read(parent))
+    remarks = (one.event for one in log.read(parent + NOTES) if isinstance(one.event, AnnotationMade))
+    for effect in effects(records, remarks):
+        new = effect.position > state.position or effect.call in under_way
+        if new and effect.stage != "compensated" and effect.outcome != "not_landed" and effect.compensates is None:
+            yield effect
+    for record in records:
+        event = record.event
+        if not isinstance(event, ToolCalled) or event.effect != "run":
+            continue
+        if record.position > state.position or event.call in under_way:
+            yield from _standing(log, f"{parent}/{event.call}", RunState())
+
+
+def _call_of(request: Request) -> int | None:
+    return request.effect if isinstance(request, PersonAsked) else getattr(request, "call", None)
