@@ -51,6 +51,7 @@ AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 # As many unlike runs are made; the rest of a large log are these under other names and at other times.
 UNLIKE: Final = 2_000
 BATCH_RUNS: Final = 200
+DENIALS: Final = 0.04
 # Tools with what share of the calls is theirs, and how often one fails.
 TOOLS: Final = (
     ("search", 0.34, 0.05),
@@ -77,9 +78,14 @@ class Shape(NamedTuple):
     reward: float
 
 
-def fill(log: EventLog, events: int, *, seed: int = 1, unlike: int = UNLIKE) -> tuple[int, int]:
-    """Put runs into ``log`` until there are as many ``events``; how many runs and events there are then."""
-    shapes = [shape(Random(f"{seed}/{number}")) for number in range(unlike)]
+def fill(
+    log: EventLog, events: int, *, seed: int = 1, unlike: int = UNLIKE, denials: float = DENIALS
+) -> tuple[int, int]:
+    """Put runs into ``log`` until there are as many ``events``; how many runs and events there are then.
+
+    ``denials`` is the share of calls that are denied.
+    """
+    shapes = [shape(Random(f"{seed}/{number}"), denials) for number in range(unlike)]
     spelled = [[encode(record) for record in one.records] for one in shapes]
     runs = written = 0
     while written < events:
@@ -117,9 +123,9 @@ def appends(records: Sequence[Record]) -> Iterator[list[Record]]:
             pending = []
 
 
-def shape(chance: Random) -> Shape:
+def shape(chance: Random, denials: float = DENIALS) -> Shape:
     """One run: it looks around, writes now and then, fails sometimes, repeats itself, and mostly gets there."""
-    run = _Run(chance)
+    run = _Run(chance, denials)
     steps = min(60, max(1, round(chance.lognormvariate(2.3, 0.6))))
     for step in range(1, steps + 1):
         run.step(last=step == steps)
@@ -129,8 +135,8 @@ def shape(chance: Random) -> Shape:
 class _Run:
     """A run in the making."""
 
-    def __init__(self, chance: Random) -> None:
-        self.chance, self.records, self.calls = chance, list[Record](), 0
+    def __init__(self, chance: Random, denials: float) -> None:
+        self.chance, self.denials, self.records, self.calls = chance, denials, list[Record](), 0
         self.at = AT + timedelta(seconds=chance.randrange(30 * 86_400))
         self.made: list[tuple[str, dict[str, str | int]]] = []
         self.messages = 1
@@ -170,7 +176,7 @@ class _Run:
         decided = DecisionMade(kind="call", summary=_words(chance, 12), calls=proposed)
         verdicts, made = list[Event](), list[tuple[int, str, dict[str, str | int]]]()
         for number, (tool, given) in enumerate(calls, start=first):
-            denied = chance.random() < 0.04
+            denied = chance.random() < self.denials
             verdicts.append(_verdict(chance, number, denied=denied))
             made += [] if denied else [(number, tool, given)]
         asked: list[Event] = [self._called(number, tool, given) for number, tool, given in made] or [self._asked()]

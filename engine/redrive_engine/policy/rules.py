@@ -47,6 +47,7 @@ class _Rule:
     clauses: tuple[_Clause, ...]
     settings: tuple[Setting, ...]
     holds: tuple[Holds, ...]
+    said: Ruling | None  # what it says where it surely matches, but for what it read; None if that hangs on the call
 
     def matches(self, question: Question) -> bool | None:
         """Whether all surely holds; None where nothing surely fails, and something cannot be said."""
@@ -64,9 +65,8 @@ class _Rule:
         written, read = self.written, tuple(clause.read(question) for clause in self.clauses)
         if not sure:
             return Ruling("deny", written.name, self._doubt(question), NOT_ALLOWED, read)
-        if written.then != "edit":
-            text = written.text or NOT_ALLOWED if written.then == "deny" else written.text
-            return Ruling(written.then, written.name, written.reason, text, read)
+        if self.said is not None:
+            return Ruling(self.said.verdict, self.said.rule, self.said.reason, self.said.text, read)
         change = edited(self.settings, question)
         read += tuple(setting.read(question) for setting in self.settings)
         if change.doubt:
@@ -160,6 +160,16 @@ class RulesPolicy:
         """The ruling of the first rule that matches; else a denial."""
         return self.opinion(question) or NO_RULE
 
+    def briefly(self, question: Question) -> Ruling:
+        """As `judge`, but without what was read: where very many are judged, to be asked of the few that matter."""
+        for rule in self._rules:
+            found = rule.matches(question)
+            if found is True and rule.said is not None:
+                return rule.said
+            if found is not False and (ruling := rule.ruling(question, sure=found is True)) is not None:
+                return ruling
+        return NO_RULE
+
     def looks(self, question: Question) -> Iterator[RuleLook]:
         """What is looked at, rule by rule, up to the one that decides."""
         for rule in self._rules:
@@ -181,7 +191,14 @@ def _looked(rule: _Rule, question: Question) -> tuple[ClauseLook, ...]:
 def _rule(written: WrittenRule) -> _Rule:
     clauses = tuple(map(_compiled, written.clauses))
     settings = tuple(Setting(change.path, Operand.compiled(change.operand)) for change in written.changes)
-    return _Rule(written, clauses, settings, tuple(clause.holds for clause in clauses))
+    return _Rule(written, clauses, settings, tuple(clause.holds for clause in clauses), _said(written))
+
+
+def _said(written: WrittenRule) -> Ruling | None:
+    if written.then == "edit":
+        return None
+    text = written.text or NOT_ALLOWED if written.then == "deny" else written.text
+    return Ruling(written.then, written.name, written.reason, text)
 
 
 def _compiled(clause: Clause) -> _Clause:

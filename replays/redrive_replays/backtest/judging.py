@@ -17,10 +17,11 @@ from redrive_engine.policy import (
     RESERVED,
     Policy,
     Question,
+    RulesPolicy,
     Ruling,
 )
-from redrive_events import CannotReplay, Effect, Json
-from redrive_projections import MISSING, same
+from redrive_events import CannotReplay, Effect, Json, canonical
+from redrive_projections import MISSING
 from redrive_projections.history import Notebook
 from redrive_replays.backtest.columns import Candidate, Course, VerdictAs, courses, decoded
 
@@ -71,6 +72,14 @@ class Judged:
     unjudged: dict[str, str] = field(default_factory=dict)
     grades: dict[str, str] = field(default_factory=dict)
     verdicts: int = 0
+
+    def count(self, *transition: str) -> None:
+        """One verdict more."""
+        self.verdicts += 1
+        if transition in self.transitions:  # which finds the one with names that equals it
+            self.transitions[transition] += 1  # type: ignore[index]
+        else:
+            self.transitions[Transition(*transition)] = 1
 
     def join(self, other: Judged) -> None:
         """Add what was found of other runs."""
@@ -150,11 +159,12 @@ def _unjudgeable(course: Course, tools: _Tools | None) -> str:
         return "it goes on from another run, whose facts are not in its columns"
     if run.grade not in JUDGED_GRADES:
         return f"it was imported as {run.grade}"
-    for one in course.verdicts:
-        if one.proposed is None:
-            return f"call {one.call} was judged, and nobody had wanted it"
-        if tools is not None and one.tool not in tools and one.rule not in OWN:
-            return f"the program has no tool {one.tool!r}, which call {one.call} is of"
+    called = {one.tool for one in course.verdicts}
+    if None in called:
+        return "it has verdicts on calls that nobody had wanted"
+    if tools is not None and not called <= tools.keys():
+        unknown = (one for one in course.verdicts if one.tool not in tools and one.rule not in OWN)
+        return next((f"the program has no tool {one.tool!r}, which call {one.call} is of" for one in unknown), "")
     return ""
 
 
@@ -162,10 +172,10 @@ class _Judge:
     """One run under one policy, verdict by verdict."""
 
     def __init__(self, judged: Judged, policy: Policy, course: Course, tools: _Tools | None) -> None:
-        self.judged, self.policy, self.course, self.tools = judged, policy, course, tools or {}
+        self.judged, self.course, self.tools = judged, course, tools or {}
+        self.rules = policy.briefly if isinstance(policy, RulesPolicy) else policy.judge
         self.flip: Flipped | None = None
         self.last, self.gone = 0, set[int]()
-        self.edited = dict[int, str]()
 
     def all(self) -> None:
         """All of its verdicts, as far as they surely come to be."""
@@ -173,7 +183,6 @@ class _Judge:
         judged.runs.append(run.run_id)
         if run.grade != "full":
             judged.grades[run.run_id] = run.grade
-        transitions = judged.transitions
         for row, question in self._asked():
             # All calls of a reply are judged before any is made, one behind the other: with the flip these count.
             if self.flip is not None:
@@ -182,15 +191,21 @@ class _Judge:
                 self.last = row.position
                 if row.call in self.gone:
                     continue
-            judged.verdicts += 1
-            if question is None:
-                transitions[Transition(row.tool, row.verdict, row.verdict, row.rule)] += 1
-                continue
-            ruling = self.policy.judge(question)
-            after, rule, flips = _outcome(row, ruling)
-            transitions[Transition(row.tool, row.verdict, after, rule)] += 1
-            if flips:
-                self._flips(row, after, rule)
+            self._take(row, question)
+
+    def _take(self, row: VerdictAs, question: Question | None) -> None:
+        """One verdict more."""
+        if question is None:
+            self.judged.count(row.tool, row.verdict, row.verdict, row.rule)
+            return
+        ruling = self.rules(question)
+        if ruling.verdict == row.verdict == "allow":
+            self.judged.count(row.tool, "allow", "allow", ruling.rule)
+            return
+        after, rule, flips = _outcome(row, ruling)
+        self.judged.count(row.tool, row.verdict, after, rule)
+        if flips:
+            self._flips(row, after, rule)
 
     def _flips(self, row: VerdictAs, after: str, rule: str) -> None:
         """What the recording makes of this call behind here does not come to be."""
@@ -204,7 +219,7 @@ class _Judge:
     def _asked(self) -> Iterator[tuple[VerdictAs, Question | None]]:
         """Each verdict with the question that a policy is asked for it; None where none is."""
         run, committed = self.course.run, self.course.facts
-        facts, known, edited = dict(self.course.known), 0, self.edited
+        facts, known, edited = dict(self.course.known), 0, dict[int, str]()
         at_us, at = 0, _EPOCH
         for row in self.course.verdicts:
             while known < len(committed) and committed[known].position < row.position:
@@ -250,7 +265,7 @@ def _outcome(row: VerdictAs, ruling: Ruling) -> tuple[str, str, bool]:
     if verdict != row.verdict:
         return verdict, ruling.rule, True
     if verdict == "edit":
-        return verdict, ruling.rule, row.edited is None or not same(decoded(row.edited), ruling.arguments)
+        return verdict, ruling.rule, canonical(decoded(row.edited or "null")) != canonical(ruling.arguments)
     return verdict, ruling.rule, verdict != "allow" and text != row.text
 
 
