@@ -559,7 +559,9 @@ def test_a_notebook_over_damage(asking: Callable[[Any], Any], log: SqliteLog, pa
     with history(path) as notebook:
         found = notebook.sql("SELECT count(*) AS n, min(payload) AS first FROM payloads")
         assert (found.columns, len(found.columns)) == (["n", "first"], 2)
+        held = notebook.sql("SELECT count(*) AS n, min(payload) AS first FROM payloads")
         assert asking(found) == right
+        assert asking(held) == right
         assert notebook.sql("SELECT count(*) FROM payloads").fetchall() == [right[0][:1]]
 
 

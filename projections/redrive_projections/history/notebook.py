@@ -27,6 +27,7 @@ class Notebook:
     def __init__(self, log: EventLog, path: Path | None = None) -> None:
         self._log, self._path, self._history = log, path, History(log, path)
         self._history.define()
+        self._spoilt: list[History] = []
 
     def __enter__(self) -> Notebook:
         return self
@@ -89,13 +90,14 @@ class Notebook:
         return self._found(query, parameters)
 
     def _open_anew(self) -> None:
-        self._history.close()
+        self._spoilt.append(self._history)  # until the end, for relations that are held: they may find damage, too
         self._history = History(self._log, self._path, anew=True)
         self._history.define()
 
     def close(self) -> None:
         """Let go of files and memory."""
-        self._history.close()
+        for history in (*self._spoilt, self._history):
+            history.close()
         if isinstance(self._log, SqliteLog):
             self._log.close()
 

@@ -65,9 +65,11 @@ class Relation:
         except duckdb.Error as error:
             if not damaged(error):
                 raise
-            for one in asked:
-                one._found = one._again()
-            value = asking(*(one._found for one in asked))
+            value = asking(*(one._renewed() for one in asked))
         if isinstance(value, duckdb.DuckDBPyRelation):
-            return Relation(value, lambda: asking(*(one._again() for one in asked)))
+            return Relation(value, lambda: asking(*(one._renewed() for one in asked)))
         return value
+
+    def _renewed(self) -> DuckDBPyRelation:
+        self._found = self._again()
+        return self._found
