@@ -46,6 +46,7 @@ from tests.shop import NOON, beginning, seen
 
 PLACES = ("north", "south")
 CAPACITY = 5
+QUEUE = "queue"  # it changes whenever somebody looks
 
 
 @tool(effect="read", timeout=None)
@@ -97,6 +98,7 @@ class Warehouse:
     message: int | None = None
     forced: Mapping[int, ObservationReceived] = field(default_factory=dict)
     has: Counter[str] = field(default_factory=Counter)
+    looked: Counter[str] = field(default_factory=Counter)
     now: datetime = NOON
     coming: dict[int, tuple[datetime, Request]] = field(default_factory=dict)
     tried: Counter[int] = field(default_factory=Counter)
@@ -160,23 +162,31 @@ class Warehouse:
 
     def _called(self, request: ToolCalled) -> ObservationReceived:
         name, arguments, call = request.tool, request.arguments, request.call
-        if call in self.forced:
-            if name == "put" and self.forced[call].status == "ok":
+        if (said := self.forced.get(call)) is not None:
+            if name == "put" and said.status == "ok":
                 self.has[arguments["place"]] += arguments["amount"]
-            return self.forced[call]
-        if name == "total":
-            return seen(call, self.has.total())
-        place = arguments["place"]
-        if name == "look":
-            return seen(call, self.has[place] * (arguments.get("shelf") or {}).get("size", 1))
-        heard = self._manner(name, arguments).heard
+            return said
+        return self._put(request) if name == "put" else seen(call, self._read(name, arguments))
+
+    def _read(self, name: str, arguments: Mapping[str, Any]) -> int:
+        place = arguments.get("place", "")
+        self.looked[place] += 1
+        if place == QUEUE:
+            return self.looked[place]
+        shelf = arguments.get("shelf") or {}
+        return self.has[place] * int(shelf.get("size", 1)) if name == "look" else self.has.total()
+
+    def _put(self, request: ToolCalled) -> ObservationReceived:
+        call, place, amount = request.call, request.arguments["place"], request.arguments["amount"]
+        heard = self._manner("put", request.arguments).heard
         self.tried[call] += 1
-        if self.has[place] + arguments["amount"] > CAPACITY:
+        if self.has[place] + amount > CAPACITY:
             return ObservationReceived(call=call, status="error", content="full", error="refused")
-        if heard != "not landed" or self.tried[call] > 1:
-            self.has[place] += arguments["amount"]
+        again = self.tried[call] > 1
+        if heard != "not landed" or again:
+            self.has[place] += amount
             self.landed[call] = self.has[place]
-        if heard == "answer" or (heard == "not landed" and self.tried[call] > 1):
+        if heard == "answer" or (heard == "not landed" and again):
             return seen(call, self.has[place])
         return ObservationReceived(call=call, status="unknown", content="Nobody knows.")
 

@@ -308,13 +308,12 @@ class _Drive:
     def _answered(self, position: int, request: Request, asked: Open, answer: Answered) -> _Served | None:
         if answer.answer is None:
             return _Served(FAR, answer.position, position, Happened(SignalsHeard(), FAR), "recorded")
-        at, ending = later(asked.at, answer.took), self._ending(request, answer)
+        at, order, ending = later(asked.at, answer.took), answer.position, self._ending(request, answer)
         if self.stopped is not None and ending is not None:
             if answer.stopped is None or answer.given:
-                return _Served(
-                    ending, 0, position, Happened(given_up(request, stopping=True), ending, position), "recomputed"
-                )
-            at = ending
+                over = given_up(request, stopping=True)
+                return _Served(ending, 0, position, Happened(over, ending, position), "recomputed")
+            at, order = ending, 0  # all that is given up then is so in the order of the requests
         number = request.effect if isinstance(request, PersonAsked) else getattr(request, "call", None)
         event = as_of_call(answer.answer, number or 0)
         label: Label = "recorded" if asked.turn == answer.turn else "recorded, moved"
@@ -330,7 +329,7 @@ class _Drive:
         if door is not None and (given := door.behind(position, request, event, at)) is not None:  # type: ignore[arg-type]
             return self._in_place(given, position, at, answer.position)
         cause = 0 if type(request) in OF_PEOPLE else position
-        return _Served(at, answer.position, position, Happened(event, at, cause), label)
+        return _Served(at, order, position, Happened(event, at, cause), label)
 
     def _doorway(self, request: Request) -> Doorway | None:
         """What stands in the door: nothing in that of people, nor once the run is ending."""
