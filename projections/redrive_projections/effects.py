@@ -20,6 +20,7 @@ from redrive_events import (
     OutcomeStated,
     ReconcileAsked,
     Record,
+    RunForked,
     ToolCalled,
 )
 from redrive_projections.folding import evolve
@@ -78,6 +79,8 @@ def effects(records: Iterable[Record], remarks: Iterable[AnnotationMade] = (), *
     """
     ledger, state = Ledger(), RunState()
     for record in records:
+        if type(record.event) is RunForked:  # what stands in front of it are effects of another run
+            ledger = Ledger()
         ledger.take(record, state)
         evolve(state, record)
     found = ledger.told(remarks)

@@ -63,7 +63,7 @@ class Reader:
                 event = _event(told.event)
             except UNREADABLE:
                 break
-            if told.position != stored.position or told.run_id != self.run_id:
+            if told.position != stored.position or told.run_id != (stored.owner or self.run_id):
                 break
             self.position, self._digest = stored.position, digest
             yield (

@@ -36,6 +36,7 @@ from redrive_events import (
     ReflectionNoted,
     ReplyRefused,
     RunEnded,
+    RunForked,
     RunStarted,
     StopDecided,
     ToolCalled,
@@ -84,6 +85,9 @@ class Rendering:
         """
         rows = self._rows
         for payload, record in self._run.records(records):
+            if record.run_id != self._run.run_id:
+                rows.inherit(record)
+                continue
             _add(rows, payload, record)
             self._records += 1
             if self._records % EVENTS_MAX == 0 or rows.payload_bytes > BYTES_MAX:
@@ -125,6 +129,7 @@ _KINDS: dict[type, str] = {kind: str(kind.__struct_config__.tag).partition(".")[
 _ABOUT_A_CALL = frozenset(kind for kind in _EVENTS if "call" in kind.__struct_fields__)
 _STEPS: dict[type, Callable[[RunRows, Record, Any], None]] = {
     RunStarted: overall.started,
+    RunForked: overall.forked,
     LeaseGranted: overall.leased,
     PersonAsked: overall.person_asked,
     ApprovalAsked: asking.approval_asked,

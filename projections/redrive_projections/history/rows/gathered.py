@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from redrive_events import AnnotationMade, Json, Quarantined, Record, canonical, spelled_call_digest
+from redrive_events import AnnotationMade, Json, Quarantined, Record, RunForked, canonical, spelled_call_digest
 from redrive_projections.effects import Ledger
 from redrive_projections.folding import evolve
 from redrive_projections.history.tables import (
@@ -32,6 +32,16 @@ from redrive_projections.history.tables import (
 )
 from redrive_projections.history.values import moment
 from redrive_projections.state import RunState
+
+
+class Inherited(NamedTuple):
+    """What was used in front of a fork, which counts where it was used."""
+
+    steps: int = 0
+    tool_calls: int = 0
+    tokens: int = 0
+    cost_micros: int = 0
+    wall_us: int = 0
 
 
 class RunRows:
@@ -64,6 +74,9 @@ class RunRows:
         self.notes_quarantined = 0
         # Another run, the call in it, and what tells that this began the run; a remark counts if nothing else knows.
         self.begun_by: list[tuple[str, int | None, str]] = []
+        # How the run was forked from another, and what that had used until then, which is in its rows.
+        self.fork: RunForked | None = None
+        self.inherited = Inherited()
         self.costed = False
         self.undecided: StepRow | None = None
         self.asked: dict[int, ModelCallRow] = {}
@@ -103,6 +116,12 @@ class RunRows:
         }
         for name, rows in tables.items():
             yield name, map(msgspec.structs.astuple, rows)
+
+    def inherit(self, record: Record) -> None:
+        """One record further of what stands in front of a fork: it has its rows as those of the other run."""
+        evolve(self.state, record)
+        used = self.state
+        self.inherited = Inherited(used.steps, used.tool_calls, used.tokens, used.cost_micros, used.wall_us)
 
     def add(self, record: Record) -> None:
         """One record further: only the state, the ledger of effects, and what time it is."""

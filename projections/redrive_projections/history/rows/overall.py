@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from redrive_events import LeaseGranted, PersonAsked, Record, RunEnded, RunStarted, StopDecided
+from redrive_events import LeaseGranted, PersonAsked, Record, RunEnded, RunForked, RunStarted, StopDecided
 from redrive_projections.budget import limits, used
 from redrive_projections.completion import status
 from redrive_projections.history.rows.asking import unanswered
@@ -29,13 +29,32 @@ def lineage(rows: RunRows) -> list[LineageRow]:
                 run_id=rows.run_id,
                 parent_id=told,
                 parent_call=None if call is None else whole(call) or None,
+                kind="call",
                 known_by=known_by,
             )
+    if (fork := rows.fork) is not None:
+        forked_from = LineageRow(run=rows.run, run_id=rows.run_id, parent_id=fork.parent, kind="fork", known_by="start")
+        forked_from.parent_position = whole(fork.position)
+        return [*([] if found is None else [found]), forked_from]
     return [] if found is None else [found]
 
 
 def started(rows: RunRows, record: Record, event: RunStarted) -> None:
     """What was asked for, by whom, of which program."""
+    _begun(rows, event)
+    if (parent := event.parent) is not None:
+        rows.begun_by.append((parent.run_id, parent.call, "start"))
+    _goal(rows, record, event)
+
+
+def forked(rows: RunRows, record: Record, event: RunForked) -> None:
+    """It goes on from another run, whose agent, goal and contract it has, but for what is given for it."""
+    rows.fork = event
+    if rows.state.started is not None:
+        _begun(rows, rows.state.started)
+
+
+def _begun(rows: RunRows, event: RunStarted) -> None:
     row = rows.of_run
     row.started_at, row.clock, row.rules = rows.at, event.clock, whole(event.rules)
     row.agent, row.version, row.goal = event.agent, event.version or None, event.goal
@@ -45,18 +64,19 @@ def started(rows: RunRows, record: Record, event: RunStarted) -> None:
         row.arm = event.contract.arm
     row.parts = {name: part.digest for name, part in event.parts.items()}
     row.currency, row.model = event.contract.budget.currency, event.contract.model or None
-    if (parent := event.parent) is not None:
-        rows.begun_by.append((parent.run_id, parent.call, "start"))
     if (source := event.source) is not None:
         row.grade, row.missing = source.grade, source.missing
         row.source_format, row.source_sha256 = source.format, source.sha256
+
+
+def _goal(rows: RunRows, record: Record, event: RunStarted) -> None:
     if event.goal:
         rows.messages.append(
             MessageRow(
                 run=rows.run,
                 run_id=rows.run_id,
                 position=record.position,
-                said_at=row.started_at,
+                said_at=rows.at,
                 step=rows.state.steps,
                 actor="principal",
                 text=event.goal,
@@ -91,12 +111,14 @@ def finished(rows: RunRows, records: int) -> RunRow:
     """The row of the run, as it is after so many records."""
     state, row = rows.state, rows.of_run
     row.quarantined = rows.notes_quarantined + len(state.quarantined)
-    for found in lineage(rows):
+    for found in (one for one in lineage(rows) if one.kind == "call"):
         row.parent, row.parent_call = found.parent_id, found.parent_call
     row.status, row.last_at, row.records = status(state), rows.last_at, records
-    # What a child has used stands in its own row, so that a sum over all runs counts it once.
-    row.steps, row.tool_calls, row.wall_ms = state.steps, state.tool_calls, whole(state.wall_us // 1000)
-    row.tokens, row.cost_micros = whole(state.tokens), whole(state.cost_micros) if rows.costed else None
+    # What a child has used, or a fork inherits, stands in another row, so that a sum over all runs counts it once.
+    before = rows.inherited
+    row.steps, row.tool_calls = state.steps - before.steps, state.tool_calls - before.tool_calls
+    row.wall_ms, row.tokens = whole((state.wall_us - before.wall_us) // 1000), whole(state.tokens - before.tokens)
+    row.cost_micros = whole(state.cost_micros - before.cost_micros) if rows.costed else None
     if state.stop is not None:
         row.reason, row.dimension = state.stop.reason or None, state.stop.dimension
     if state.end is not None:
@@ -106,7 +128,7 @@ def finished(rows: RunRows, records: int) -> RunRow:
 
 
 def accounts(rows: RunRows) -> Iterator[BudgetRow]:
-    """What was used of each dimension, by the run's own reckoning: children count."""
+    """What was used of each dimension, by the run's own reckoning: children count, and what a fork inherits."""
     if rows.state.started is None:
         return
     budget, stop = rows.state.terms.budget, rows.state.stop

@@ -81,4 +81,6 @@ class LineageRow(Row, kw_only=True):
 
     parent_id: Annotated[str, "The run it came from; a log need not hold it."]
     parent_call: Annotated[int | None, "By which of its calls; NULL where that is not known."] = None
+    parent_position: Annotated[int | None, "Behind which of its events, of a fork."] = None
+    kind: Annotated[str, "What it is to that run: call, if that began it, or fork."]
     known_by: Annotated[str, "What tells it: the name of the run, its start, or a remark made later."]
