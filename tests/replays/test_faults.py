@@ -264,6 +264,16 @@ def test_a_recorded_run_breaks_a_promise_under_assumptions() -> None:
     assert any(one.breaches and one.course.assumptions for one in row.rounds)
 
 
+def test_a_recorded_run_that_asks_for_ever_is_let_go_at_some_time() -> None:
+    """Without quotas a provider that wants to be left alone is asked again and again: that is no end."""
+    kind = slices_named("rate limit")
+    (_, row) = faulted(recorded(Controls(bounded=False)), slices=kind, rounds=2).rows
+    assert row.cell("ended") == "broken"
+    assert row.endings == ("succeeded", "broken off")
+    *_, last = row.rounds
+    assert last.breaches["ended"].how == "more than 200 requests, and no end"
+
+
 def test_a_recording_is_faulted_alike_every_time() -> None:
     """The same seed, the same table."""
     first, again = (canonical(faulted(recorded(Controls(), beyond=True), seed=5).data()) for _ in range(2))

@@ -25,6 +25,7 @@ from redrive_replays.faults import CHECKS, Recorded, Round, Row, Setting, Table,
 
 Answer = Literal["none", "grant", "refuse"]
 
+ASSUMED_MAX: Final = 12
 _WORDS: Final[dict[str, Cell]] = {
     "held": "held",
     "broken": Text("BROKEN", style="red"),
@@ -152,7 +153,9 @@ def _told(table: Table, rounds: int, kept: dict[str, Path]) -> Iterator[Cell]:
     ]
     if assumed:
         yield ""
-        yield from columns([(run_id, f"assumed: {words}") for run_id, words in assumed])
+        yield from columns([(run_id, f"assumed: {words}") for run_id, words in assumed[:ASSUMED_MAX]])
+    if len(assumed) > ASSUMED_MAX:
+        yield f"… and {len(assumed) - ASSUMED_MAX:,} more; --json has them all"
 
 
 def _row(row: Row) -> list[Cell]:

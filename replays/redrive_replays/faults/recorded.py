@@ -109,9 +109,8 @@ def driven_again(recorded: Recorded, run_id: str, tampering: Callable[[Program],
     log = MemoryLog()
     log.append(run_id, [msgspec.structs.replace(one.record, run_id=run_id) for one in branch.records], expected=0)
     trajectory = trajectory_of(log, run_id, lambda _: recorded.program)
-    return Course(
-        run_id, log, trajectory, here, edge=_edge(recorded.records, branch), assumptions=tuple(branch.assumptions)
-    )
+    edge, assumptions = _edge(recorded.records, branch), tuple(branch.assumptions)
+    return Course(run_id, log, trajectory, here, here.endless, edge, assumptions)
 
 
 def _edge(records: Sequence[Record], branch: Branch) -> str:

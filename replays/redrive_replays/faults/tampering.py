@@ -72,6 +72,11 @@ class Tampering:
     _seen: list[Seen] = field(default_factory=list)
     _sites: int = 0
 
+    @property
+    def endless(self) -> str:
+        """That too much was asked for a run that comes to an end; empty if it was not."""
+        return f"more than {self.requests_max:,} requests, and no end" if len(self.passing) > self.requests_max else ""
+
     def before(self, run_id: str, position: int, request: Request, at: datetime) -> Spoilt | None:
         """What is answered without asking the world; a request that was let through is under way."""
         if (run_id, position) in self.passing:
@@ -98,7 +103,7 @@ class Tampering:
 
     def _spoilt(self, run_id: str, position: int, asked: Asked) -> Spoilt | None:
         fault = self.fault
-        if fault is None or (spoilt := fault.spoilt(asked)) is None:
+        if fault is None or self.endless or (spoilt := fault.spoilt(asked)) is None:
             return None
         site, self._sites = self._sites, self._sites + 1
         call, tool = _call_of(asked.request)
