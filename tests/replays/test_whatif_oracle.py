@@ -81,7 +81,7 @@ class Case(NamedTuple):
 
 
 under = st.tuples(rules(), terms)
-cases = st.builds(Case, scripts, manners, under, under, forced, st.none() | st.integers(1, 4), st.booleans())
+cases = st.builds(Case, scripts, manners, under, under, forced, st.none() | st.integers(1, 4), st.booleans(), st.none())
 
 
 def held(branch: Branch, oracle: Sequence[Record]) -> list[Labelled]:
@@ -171,6 +171,7 @@ def failed(call: int) -> dict[int, ObservationReceived]:
 
 
 N, S = "north", "south"
+TOTAL = said(use("total"))
 SLOW_LOOK = {("look", N): Manner(5)}
 ADVERSARIAL = {
     "a write is dropped between two equal reads": (
@@ -241,20 +242,18 @@ ADVERSARIAL = {
             said(looks(S)),
             other=[said(looks(S), puts(N, 1), looks(N)), said(looks(N))],
         ),
-        Told({}, "tool_called"),
+        Told({1: "0", 2: "1", 3: "1"}, "tool_called"),
     ),
     "an answer that was recorded later": (
-        case(said(use("total")), said(looks(N)), other=[said(looks(N))]),
+        case(TOTAL, said(looks(N)), other=[said(looks(N))]),
         Told({1: "0"}, ""),
     ),
     "an answer that was recorded later, and otherwise": (
-        case(said(use("total")), said(looks(QUEUE)), said(looks(QUEUE)), other=[said(looks(QUEUE))]),
+        case(TOTAL, said(looks(QUEUE)), said(looks(QUEUE)), other=[said(looks(QUEUE))]),
         Told({}, "tool_called"),
     ),
     "a shortened poll": (
-        case(
-            said(looks(QUEUE)), said(looks(QUEUE)), said(looks(QUEUE)), other=[said(looks(QUEUE)), said(use("total"))]
-        ),
+        case(said(looks(QUEUE)), said(looks(QUEUE)), said(looks(QUEUE)), other=[said(looks(QUEUE)), TOTAL]),
         Told({1: "1"}, "tool_called"),
     ),
     "a poll that goes on longer": (
