@@ -28,6 +28,7 @@ VERBS = {
     "replay": "Drive recorded runs again: the same, or where do they part?",
     "diff": "Lay two runs side by side: where and why do they part?",
     "whatif": "Drive a recorded run again with something changed.",
+    "fork": "Let a run go on from an event of another one.",
     "backtest": "Say what another policy would have done to recorded runs.",
     "shrink": "Find the smallest run that still shows a failure.",
     "freeze": "Make a test of a run, without personal data.",

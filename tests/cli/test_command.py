@@ -60,7 +60,7 @@ def test_help_loads_no_library_that_it_does_not_need() -> None:
         (["--nope"], "No such option: --nope"),
         (["sql", "select 1", "--format", "xml"], "Invalid value for '--format': 'xml' is not one of"),
         (["show", "x", "--at", "0"], "Invalid value for '--at'"),
-        (["run", "a:b"], "Missing option '--goal'."),
+        (["run", "a:b"], "run: a new run needs a goal; give --goal"),
     ],
 )
 def test_a_bad_command_line_is_told_in_one_line(redrive: Redrive, arguments: list[str], problem: str) -> None:

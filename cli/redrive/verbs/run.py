@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import anyio
@@ -18,8 +19,8 @@ from redrive.options import LOG, DurabilityOption, JsonOption, LogOption
 from redrive.talking import Talk
 from redrive.terminal import say, say_json
 from redrive_engine import Run, lessons, mint
-from redrive_events import Json
-from redrive_projections import one_line
+from redrive_events import BadInput, EventLog, Json, NoSuchRun, RunStarted
+from redrive_projections import one_line, start_of
 
 FINE = ("succeeded", "finished")
 LINE_CHARS_MAX = 100_000
@@ -36,7 +37,9 @@ TalkOption: TypeAlias = Annotated[
 
 def run(
     agent: Annotated[str, typer.Argument(metavar="MODULE:ATTR", help="The agent, or a function that returns it.")],
-    goal: Annotated[str, typer.Option("--goal", metavar="TEXT", help="What the run is for.")],
+    goal: Annotated[
+        str | None, typer.Option("--goal", metavar="TEXT", help="What a new run is for.", show_default=False)
+    ] = None,
     principal: Annotated[str, typer.Option("--principal", metavar="ID", help="On whose behalf it acts.")] = "",
     tenant: Annotated[str, typer.Option("--tenant", metavar="ID", help="Whose data it may see.")] = "",
     run_id: Annotated[str, typer.Option("--run-id", metavar="ID", help="What the run is called.")] = "",
@@ -55,11 +58,14 @@ def run(
 ) -> int:
     """Set an agent upon a goal and drive the run to its end; print its status and answer.
 
-    With the id of a run that was interrupted, goes on with it from the log: what was observed is not asked again.
+    With the id of a run that was interrupted or forked, goes on with it from the log: what was observed is not asked
+    again. Without --goal it is for whom and what it was begun.
     Where the run waits for a person, that is told on stderr; `redrive say` answers, or a line at this terminal does.
 
     Exit codes: 0 succeeded or finished, 1 any other end.
     """
+    if goal is None and not run_id:
+        raise BadInput("a new run needs a goal; give --goal", place="run")
     loaded = agent_named(agent)
     masking = mask_asked(log, mask) or loaded.mask
     called = run_id or mint()[:10]
@@ -67,6 +73,9 @@ def run(
         log_to_write(log, durability) as target,
         answering(loaded, model, base_url, stream=stream) as (real, own_prices),
     ):
+        if goal is None:
+            begun = _begun(target, log, run_id)
+            goal, principal, tenant = begun.goal, principal or begun.principal, tenant or begun.tenant
         try:
             reads = sys.stdin.isatty() and not as_json if talk is None else talk
             running = loaded.arun(
@@ -90,6 +99,14 @@ def run(
             raise
     _told(done, as_json=as_json)
     return 0 if done.status in FINE else 1
+
+
+def _begun(target: EventLog, path: Path, run_id: str) -> RunStarted:
+    """How the run was begun that is to be gone on with."""
+    started = start_of(target.read(run_id)) if path.exists() else None
+    if started is None:
+        raise NoSuchRun("nobody began this run; give --goal to begin it", place=f"run {run_id}")
+    return started
 
 
 def _told(done: Run, *, as_json: bool) -> None:
