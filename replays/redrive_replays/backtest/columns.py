@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 RUNS: Final = """
 WITH unread AS (SELECT run, count(*) AS records FROM events WHERE problem IS NOT NULL GROUP BY run),
-     forks AS (SELECT run FROM events WHERE position = 1 AND kind = 'run_forked')
+     forks AS (SELECT run FROM lineage WHERE kind = 'fork')
 SELECT run, run_id, coalesce(agent, ''), coalesce(rules, 0), source_format IS NOT NULL, coalesce(grade, 'full'),
        coalesce(unread.records, 0), forks.run IS NOT NULL, coalesce(principal, ''), coalesce(tenant, ''),
        coalesce(clock, 'none'), parent IS NOT NULL
