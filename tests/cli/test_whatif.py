@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.cli.conftest import DESK, Redrive
 
+EVERY = "every request to the model would be another one"
 AGENT = ["--agent", "refund_desk:agent"]
 
 
@@ -50,7 +51,10 @@ def test_what_is_given_is_read_from_files(redrive: Redrive, refund: str, folder:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--prompt", "p.txt"], "every request to the model would be another one: it needs --beyond recorded or --live model"),
+        (
+            ["--prompt", "p.txt"],
+            f"{EVERY}: it needs --beyond recorded or --live model",
+        ),
         (["--set-reply", "x"], "--set-reply: is written NUMBER=FILE, not 'x'"),
         (["--set-reply", "1=nowhere.txt"], "nowhere.txt: no such file or directory"),
         (["--set-observation", "1=p.txt", "--set-observation", "1=p.txt"], "--set-observation: 1 comes twice"),
