@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import reduce
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from redrive_engine import Happened, append_of
 from redrive_engine.models import reply, use
 from redrive_engine.program import Program
 from redrive_engine.signals import annotate
 from redrive_events import (
+    START,
     AnnotationMade,
     CancelRequested,
     DeadlinePassed,
@@ -35,13 +39,17 @@ from redrive_events import (
     Record,
     RepeatTerms,
     Returned,
+    RunForked,
     SignalsHeard,
     StagnationTerms,
     Terms,
     Usage,
+    encode,
+    link,
     write_portable,
 )
 from redrive_events.upcast import UPCASTERS
+from redrive_projections import answered_by, evolve, fold
 from tests.shapes import is_released, read, renewed, shapes, spelled
 from tests.shop import NOON, PURCHASE, Asking, answer_to_pay, recorded, seen, shop
 
@@ -60,10 +68,11 @@ CANCEL = CancelRequested(by="ana", reason="enough")
 
 
 class Recipe(NamedTuple):
-    """A program, and what happens to a run of it."""
+    """A program, and what happens to a run of it; ``forked`` has what happens then to one that is forked from it."""
 
     program: Program
     inputs: tuple[Input, ...]
+    forked: tuple[Input, ...] = ()
 
 
 RECIPES: Mapping[str, Recipe] = {
@@ -292,6 +301,11 @@ RECIPES: Mapping[str, Recipe] = {
             reply("It costs 5."),
         ),
     ),
+    "forked-with-a-read-and-a-write-under-way": Recipe(
+        shop(Terms()),
+        (reply("", use("price_of", item="tea"), use("pay", item="tea", cents=5)),),
+        (LeaseGranted(worker="w", epoch=2), seen(1, RIGHT), reply("I do not know whether it is paid.")),
+    ),
     "the-same-thought-twice-in-chinese": Recipe(
         shop(Terms(done=PAID, guards=GuardTerms(stagnation=StagnationTerms(similarity_percent=80)))),
         (reply(THOUGHTS[0]), reply(THOUGHTS[1])),
@@ -300,8 +314,20 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def records_of(name: str) -> list[Record]:
-    """The records of a recipe, by this engine."""
-    return recorded(RECIPES[name].program, *RECIPES[name].inputs, run_id=name)
+    """The records of a recipe, by this engine; of one that is forked, with what it inherits."""
+    program, inputs, then = RECIPES[name]
+    if not then:
+        return recorded(program, *inputs, run_id=name)
+    before = recorded(program, *inputs, run_id=f"{name}.before")
+    state, digest = fold(before), reduce(link, map(encode, before), START).hex()
+    fork = RunForked(parent=state.run_id, position=state.position, digest=digest, nonce="n0/fork-n1", rules=0)
+    at, place = NOON + timedelta(days=1), state.position + 1
+    records = [*before, Record(run_id=name, position=place, at=at, cause=0, left=0, event=fork)]
+    evolve(state, records[-1])
+    for number, event in enumerate(then, start=1):
+        happened = Happened(event, at + timedelta(seconds=number), answered_by(state.requests, event))
+        records += append_of(program, state, happened)
+    return records
 
 
 def file_of(name: str) -> Path:
@@ -316,7 +342,9 @@ def main() -> None:
         if is_released() and file_of(name).exists():
             continue
         log, records = MemoryLog(), records_of(name)
-        log.append(name, records, expected=0)
+        for run_id, own in groupby(records, lambda record: record.run_id):
+            batch = list(own)
+            log.append(run_id, batch, expected=batch[0].position - 1)
         remark = AnnotationMade(name="pins", value=name.replace("-", " "), source="tests")
         annotate(log, name, remark, at=NOON + timedelta(hours=1))
         with file_of(name).open("wb") as file:
