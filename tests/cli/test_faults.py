@@ -30,6 +30,7 @@ def test_a_table_says_what_was_broken_and_where(redrive: Redrive) -> None:
     assert cells["contradicting observations"][1:3] == ["BROKEN", "held"]
     assert lines[7].startswith("contradicting-observations-")
     assert "evidence broken at " in lines[7]
+    assert lines[8].startswith("  spoilt: pay at ")
 
 
 def test_a_broken_promise_is_kept_as_a_recording(redrive: Redrive, folder: Path) -> None:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import redrive as rd
 from notes_analyst import GOAL as NOTES_GOAL
 from notes_analyst import variants
+from notes_analyst.world import Counted
+from redrive.testing import every_claim_has_its_observation
 from redrive_events import BadInput, Json, canonical, parse_json
 from redrive_replays.faults import CHECKS, NO_FAULT, SLICES, Cell, Recorded, Row, Setting, Table, faulted, slices_named
 from redrive_replays.faults.chance import Chance
@@ -106,6 +108,27 @@ def test_a_fault_reaches_the_runs_that_a_run_began() -> None:
     assert cells(table) == {"held"}
     hits = [hit.run_id for row in table.rows for one in row.rounds for hit in one.course.tampering.hits]
     assert any("/" in run_id for run_id in hits)
+
+
+def test_what_a_child_run_believed_its_parent_claims() -> None:
+    """A step of the plan counts whatever note comes, and the answer tells it: each run alone looks sound."""
+
+    @rd.verifier("word_count", commits=["counts"])
+    def any_count(call: rd.Call, seen: Counted, facts: rd.Facts) -> rd.Facts | rd.Refused:
+        counts = {**facts.get("counts", {}), call.arguments["name"]: seen.characters}
+        return {"counts": rd.Supersedes(counts) if "counts" in facts else counts}
+
+    sound = variants.planned()
+    tools, others = list(sound.tools.values()), [one for one in sound.verifiers if one.tool != "word_count"]
+    terms, model = sound.contract, sound.model
+    weak = rd.Agent("believing", "1", terms, tools=tools, verifiers=[*others, any_count], model=model)
+    table = faulted(Setting(lambda: weak, NOTES_GOAL), slices=slices_named("contradicting observations"), seed=1)
+    _, from_then_on, _ = row_of(table, "contradicting observations").rounds
+    course = from_then_on.course
+    assert {hit.tool for hit in course.tampering.hits} == {"word_count"}
+    assert every_claim_has_its_observation.broken_by(course.trajectory) == []
+    assert [breach.run_id for breach in from_then_on.breaches.values()] == [course.run_id]
+    assert list(from_then_on.breaches) == ["evidence"]
 
 
 def test_an_error_of_the_agent_s_own_code_is_no_known_end() -> None:

@@ -21,11 +21,13 @@ from redrive.terminal import Cell, columns, say, say_json
 from redrive_engine import Agent, registered
 from redrive_events import BadInput, RunStarted, write_portable
 from redrive_replays import Recording
-from redrive_replays.faults import CHECKS, Recorded, Round, Row, Setting, Table, faulted, slices_named
+from redrive_replays.faults import CHECKS, Hit, Recorded, Round, Row, Setting, Table, faulted, slices_named
 
 Answer = Literal["none", "grant", "refuse"]
 
+# How much is told of one thing.
 ASSUMED_MAX: Final = 12
+HITS_MAX: Final = 5
 _WORDS: Final[dict[str, Cell]] = {
     "held": "held",
     "broken": Text("BROKEN", style="red"),
@@ -146,6 +148,9 @@ def _told(table: Table, rounds: int, kept: dict[str, Path]) -> Iterator[Cell]:
     for _, one in broken:
         for name, breach in one.breaches.items():
             yield Text.assemble((breach.run_id, "bold"), f"  {name} broken at {breach.position}: {breach.how}")
+        if hits := one.course.tampering.hits:
+            more = ", …" if len(hits) > HITS_MAX else ""
+            yield f"  spoilt: {', '.join(map(_place, hits[:HITS_MAX]))}{more}"
         if one.course.run_id in kept:
             yield f"  kept as {kept[one.course.run_id]}"
     assumed = [
@@ -156,6 +161,11 @@ def _told(table: Table, rounds: int, kept: dict[str, Path]) -> Iterator[Cell]:
         yield from columns([(run_id, f"assumed: {words}") for run_id, words in assumed[:ASSUMED_MAX]])
     if len(assumed) > ASSUMED_MAX:
         yield f"… and {len(assumed) - ASSUMED_MAX:,} more; --json has them all"
+
+
+def _place(hit: Hit) -> str:
+    """Whose answer was spoilt, and at which position it had been asked for."""
+    return f"{hit.tool or 'the model'} at {hit.position}"
 
 
 def _row(row: Row) -> list[Cell]:

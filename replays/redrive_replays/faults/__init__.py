@@ -5,6 +5,7 @@ from redrive_replays.faults.held import CHECKS, Breach, Held
 from redrive_replays.faults.live import Approvals, Setting
 from redrive_replays.faults.recorded import Recorded
 from redrive_replays.faults.slices import SLICES, Slice, slices_named
+from redrive_replays.faults.tampering import Hit
 from redrive_replays.faults.trying import NO_FAULT, Cell, Round, Row, Table, faulted
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Cell",
     "Course",
     "Held",
+    "Hit",
     "Recorded",
     "Round",
     "Row",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from redrive_engine.loop import ACTING
-from redrive_events import EffectReconciled, RunEnded, ToolCalled, canonical
+from redrive_events import EffectReconciled, FactCommitted, ObservationReceived, Record, RunEnded, ToolCalled, canonical
 from redrive_replays.faults.course import Course
 from redrive_replays.testing import (
     Promise,
@@ -71,7 +71,7 @@ def _first(promise: Promise, trajectory: Trajectory) -> Found:
         return
     records = alone.records
     ends = (index for index in range(1, len(records)) if broken[0] in promise.broken_by(_until(alone, index)))
-    yield Breach(alone.run_id, records[next(ends, len(records)) - 1].position, broken[0])
+    yield Breach(alone.run_id, records[next(ends, len(records)) - 1].position, f"{promise.told}: {broken[0]}")
 
 
 def _until(trajectory: Trajectory, index: int) -> Trajectory:
@@ -90,22 +90,46 @@ def _kept(*promises: Promise) -> Callable[[Course, Course], Found]:
 def _evidence(course: Course, _: Course) -> Found:
     """What a success claims is shown by what was not spoilt, and its answer repeats nothing that was spoken in."""
     for trajectory in course.all():
-        sound = tuple(
-            one for one in trajectory.records if not _is_false(course, trajectory.run_id, one.cause, one.event)
-        )
+        false = _false(course, trajectory)
+        sound = tuple(one for one in trajectory.records if one.position not in false)
         yield from _first(every_claim_has_its_observation, replace(trajectory, records=sound))
         for record in trajectory.records:
             if isinstance(record.event, RunEnded) and (mark := _marked(course, record.event.answer)):
                 yield Breach(trajectory.run_id, record.position, f"the answer has what was spoken into data: {mark}")
 
 
-def _is_false(course: Course, run_id: str, cause: int, event: object) -> bool:
+def _false(course: Course, trajectory: Trajectory) -> set[int]:
+    """The positions of what a fault made untrue, and of the facts that rest on it, in a run that it began as well."""
+    below = {int(child.run_id.rpartition("/")[2]): _believed(course, child) for child in trajectory.children}
+    returned: dict[int, set[str]] = {}
+    found = set[int]()
+    for record in trajectory.records:
+        event = record.event
+        if isinstance(event, ObservationReceived) and event.returned is not None:
+            returned[record.position] = below.get(event.call, set())
+        if isinstance(event, FactCommitted):
+            if any(place in found or event.key in returned.get(place, ()) for place in event.evidence):
+                found.add(record.position)
+        elif _is_false(course, trajectory.run_id, record):
+            found.add(record.position)
+    return found
+
+
+def _believed(course: Course, trajectory: Trajectory) -> set[str]:
+    """The facts of a run that rest on what a fault made untrue, by what was known of each last."""
+    false = _false(course, trajectory)
+    last = {one.event.key: one.position for one in trajectory.records if isinstance(one.event, FactCommitted)}
+    return {key for key, position in last.items() if position in false}
+
+
+def _is_false(course: Course, run_id: str, record: Record) -> bool:
     """Whether it is an answer that a fault made untrue, or says that landed what was never begun."""
-    fault, hits = course.fault, course.tampering.hits
+    fault, hits, event = course.fault, course.tampering.hits, record.event
     if isinstance(event, EffectReconciled) and event.outcome == "landed":
         begun = (run_id, event.call) in course.tampering.landed
         return not begun and any((one.run_id, one.call) == (run_id, event.call) for one in hits)
-    return bool(fault and fault.slice.untrue) and any((one.run_id, one.position) == (run_id, cause) for one in hits)
+    untrue = fault is not None and fault.slice.untrue
+    return untrue and any((one.run_id, one.position) == (run_id, record.cause) for one in hits)
 
 
 def _marked(course: Course, said: object) -> str:
