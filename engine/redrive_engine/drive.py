@@ -120,7 +120,7 @@ def cause_of(batch: list[Record], event: Event) -> int:
         for record in reversed(batch):
             if _is_about(record.event, call):
                 return record.position
-    for record in reversed(batch[1:]):
+    for record in reversed(batch):
         if type(record.event) in CONCLUSIONS:
             return record.position
     return batch[0].position

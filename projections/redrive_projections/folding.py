@@ -95,17 +95,19 @@ def state_at(log: EventLog, run_id: str, position: int) -> RunState:
 
 def evolve(state: RunState, record: Record) -> RunState:
     """One record further: place and time come from the record, everything else from its event."""
-    event, position, at = record.event, record.position, record.at
-    state.run_id, state.position = record.run_id, position
-    if type(event) is Quarantined:  # its time may be anything
-        state.quarantined[position] = event.reason
+    event = record.event
+    kind = type(event)
+    state.run_id = record.run_id
+    state.position = position = record.position
+    if kind is Quarantined:  # its time may be anything
+        state.quarantined[position] = event.reason  # type: ignore[union-attr]
         return state
-    if state.counted != at:
-        _count_time(state, event, at)
-    state.now = at
+    if state.counted != record.at:
+        _count_time(state, event, record.at)
+    state.now = record.at
     if state.end is not None:
         return state
-    if (kind := type(event)) in _HEARS:
+    if kind in _HEARS:
         state.hearing, state.unheard = state.unheard, []
         state.requests.pop(record.cause, None)
     for step in _STEPS[kind]:

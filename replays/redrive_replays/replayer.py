@@ -128,8 +128,9 @@ class _Replay:
         follows = react(self.program, state, first)
         for record, event in zip(append[1:], follows, strict=False):
             after = derived_from(batch, event)
-            equal = record.cause == after and record.at == at and same(record.event, event)
-            if not equal and not self._is_explained(record, event, after, first):
+            if not (record.cause == after and record.at == at and same(record.event, event)) and not self._is_explained(
+                record, event, after, first
+            ):
                 behind = append[len(batch) + 1 :]
                 if type(record.event) is type(event) and any(same(one.event, event) for one in behind):
                     self._put_down_to("order")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from redrive_engine.policy.paths import Path, spelled, split, value_at
 from redrive_engine.policy.question import NOT_ALLOWED, Ruling
 from redrive_engine.policy.readings import recordable
@@ -12,7 +14,7 @@ from redrive_events import BadInput, Json, Predicate, Reading, Terms
 from redrive_projections import MISSING, compare
 
 
-class ScopeReading(NamedTuple):
+class ScopeReading(msgspec.Struct, frozen=True):
     """What a scope compared, and whether it holds; None where that cannot be said."""
 
     read: Reading
