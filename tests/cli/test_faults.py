@@ -108,6 +108,16 @@ def test_a_bad_request_is_told_in_one_line(
     assert not (folder / "kept").exists()
 
 
+@pytest.mark.parametrize(("keep", "problem"), [("taken", "a folder is wanted"), ("taken/below", "not a directory")])
+def test_what_cannot_be_kept_is_told_in_one_line(redrive: Redrive, folder: Path, keep: str, problem: str) -> None:
+    """Where a file stands no folder is made."""
+    (folder / "taken").write_text("", encoding="utf-8")
+    said = redrive("faults", *WEAK, "--call-writes", "--keep", keep)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith(f"redrive: --keep {keep}: {problem}")
+    assert len(said.err.splitlines()) == 1
+
+
 def test_a_stand_in_is_called_in_place_of_a_tool(redrive: Redrive, folder: Path) -> None:
     """Then nothing of the agent's own may act, and no flag is needed; what it prints is no part of the table."""
     (folder / "doubles.py").write_text(

@@ -87,6 +87,8 @@ def faults(
     Exit codes: 0 all held, 1 a promise was broken, 3 the run cannot be replayed.
     """
     slices = slices_named(slice_)
+    if keep is not None and keep.exists() and not keep.is_dir():
+        raise BadInput("a folder is wanted, and this is none", place=f"--keep {keep}")
     if ":" in what and not Path(what).exists():
         _only(what, "a recorded run", agent=agent, beyond=beyond != "sure")
         if not goal:
@@ -130,7 +132,10 @@ def _reconciles(recording: Recording, agent: str | None) -> frozenset[str]:
 
 def _kept(folder: Path, one: Round) -> Path:
     """The recording of a run, with those that it began."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput((error.strerror or "cannot be made").lower(), place=f"--keep {folder}") from error
     file = folder / f"{one.course.run_id}.jsonl"
     with replacing(file) as stream:
         write_portable(one.course.log, [trajectory.run_id for trajectory in one.course.all()], stream)
