@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import IO
+from xml.etree import ElementTree
 
 from msgspec.structs import replace
 
@@ -19,10 +21,16 @@ from redrive_events import BadInput, MemoryLog, Record, write_portable
 RECORDING = "REDRIVE_RECORDING"
 # What pytest says of tests that failed, and of tests that all passed.
 FAILED, PASSED = 1, 0
+# How pytest begins the message of a failure; that of an assertion begins with what was asserted.
+_EXCEPTION = re.compile(r"([A-Za-z_][\w.]*)(?::|$)")
 
 
 def showing(what: str) -> Callable[[Sequence[Record]], bool]:
-    """A function that says whether a run shows ``what``: ``FILE::TEST`` fails, or an expression over ``runs`` holds."""
+    """A function that says whether a run shows ``what``: ``FILE::TEST`` fails, or an expression over ``runs`` holds.
+
+    Raises, as the function does:
+        BadInput: the test cannot be run, or the expression is none.
+    """
     return _fails(what) if "::" in what else _holds(what)
 
 
@@ -43,19 +51,40 @@ def _holds(expression: str) -> Callable[[Sequence[Record]], bool]:
 
 
 def _fails(node: str) -> Callable[[Sequence[Record]], bool]:
+    """A function that says whether a run makes the test fail as the first one did that was shown to it.
+
+    What is left of a run may well fail a test otherwise, such as by an index that is none; that is another failure.
+    """
+    kinds: list[str] = []
+
     def fails(records: Sequence[Record]) -> bool:
         with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "candidate.jsonl"
+            file, report = Path(folder) / "candidate.jsonl", Path(folder) / "report.xml"
             with file.open("wb") as stream:
                 written(records, stream)
-            command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", node]
+            options = ["-q", "-x", "-p", "no:cacheprovider", f"--junitxml={report}"]
+            command = [sys.executable, "-m", "pytest", *options, node]
             done = subprocess.run(command, env={**os.environ, RECORDING: str(file)}, capture_output=True, check=False)
-        if done.returncode not in {FAILED, PASSED}:
+            found = _outcomes(report) if done.returncode in {FAILED, PASSED} else {}
+        if done.returncode not in {FAILED, PASSED} or "error" in found or "skipped" in found:
             lines = done.stdout.decode(errors="replace").strip().splitlines() or [""]
-            raise BadInput(f"the test could not be run: {lines[-1]}", place=node)
-        return done.returncode == FAILED
+            raise BadInput(f"the test could not be run: {found.get('error') or lines[-1]}", place=node)
+        if done.returncode == FAILED:
+            kinds.append(found.get("failure", ""))
+        return done.returncode == FAILED and kinds[-1] == kinds[0]
 
     return fails
+
+
+def _outcomes(report: Path) -> dict[str, str]:
+    """How tests came out that did not pass, each with the first of its kind: of a failure, which exception it was."""
+    found: dict[str, str] = {}
+    for one in ElementTree.parse(report).iter():
+        if one.tag in {"failure", "error", "skipped"}:
+            first, _, _ = one.get("message", "").partition("\n")
+            raised = _EXCEPTION.match(first)
+            found.setdefault(one.tag, first if one.tag == "error" else raised[1] if raised else "AssertionError")
+    return found
 
 
 def written(records: Sequence[Record], stream: IO[bytes]) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
 
 from redrive_engine import Program
 from redrive_events import BadInput, LeaseGranted, Record, kind_of
@@ -29,24 +33,28 @@ def bisected(good: Sequence[Record], bad: Sequence[Record], program: Program, is
     """The first input that turns ``good`` into a run that ``is_bad``.
 
     Inputs are exchanged one after the other, from the first on, each for what stands in the same place of the other
-    run: the reply of the same turn, the answer to the call in the same place of it.
+    run: the reply of the same turn, the answer to the call in the same place of it. Whichever run it is of, an input
+    comes as long after the one before it as it did there.
 
     Raises:
-        BadInput: the one run is bad, or the other is not, as they are driven again here.
+        BadInput: the two do not differ in any input; or the one run is bad, or the other is not, as they are driven
+            again here.
     """
-    places = _places(good, bad)
+    places, start = _places(good, bad), begun_anew(good)
+    if all(one.is_same for one in places):
+        raise BadInput("the two runs have the same inputs, so none of them turns it")
     tried = 0
 
     def driven(exchanged: int) -> list[Record]:
         nonlocal tried
         tried += 1
         given = [one.bad if index < exchanged else one.good for index, one in enumerate(places)]
-        return redriven(program, begun_anew(good), [one for one in given if one is not None])
+        return redriven(program, start, _timed(start.at, (one for one in given if one is not None)))
 
     if is_bad(driven(0)):
         raise BadInput("the good run is bad, driven again")
     if not is_bad(driven(len(places))):
-        raise BadInput("the bad run is not, driven again")
+        raise BadInput("the bad run is not, driven again with its inputs from the start of the good one")
     low, high = 0, len(places)
     while high - low > 1:
         middle = (low + high) // 2
@@ -58,8 +66,30 @@ def bisected(good: Sequence[Record], bad: Sequence[Record], program: Program, is
 @dataclass(frozen=True, slots=True)
 class _Pair:
     place: Place
-    good: Given | None
-    bad: Given | None
+    good: _Input | None
+    bad: _Input | None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the same happens here in both."""
+        if self.good is None or self.bad is None:
+            return False
+        return self.good.given.record.event == self.bad.given.record.event
+
+
+class _Input(NamedTuple):
+    """An input, and how long after the one before it."""
+
+    given: Given
+    after: timedelta
+
+
+def _timed(start: datetime, inputs: Iterable[_Input]) -> Iterator[Given]:
+    """The inputs, each at its distance from the one before it."""
+    at = start
+    for one in inputs:
+        at += one.after
+        yield replace(one.given, record=msgspec.structs.replace(one.given.record, at=at))
 
 
 def _places(good: Sequence[Record], bad: Sequence[Record]) -> list[_Pair]:
@@ -72,9 +102,10 @@ def _places(good: Sequence[Record], bad: Sequence[Record]) -> list[_Pair]:
     ]
 
 
-def _placed(records: Sequence[Record]) -> Mapping[Place, Given]:
-    found: dict[Place, Given] = {}
+def _placed(records: Sequence[Record]) -> Mapping[Place, _Input]:
+    found: dict[Place, _Input] = {}
     proposed: tuple[int, ...] = ()
+    before = records[0].at
     for one in inputs_of(records):
         proposed = one.proposes or proposed
         nth = proposed.index(one.call) + 1 if one.call in proposed else 0
@@ -82,9 +113,10 @@ def _placed(records: Sequence[Record]) -> Mapping[Place, Given]:
         while place in found:  # the same again, such as a second word of a person
             place = place._replace(nth=place.nth + 1_000)
         if not isinstance(one.record.event, LeaseGranted) or not found:
-            found[place] = one
+            found[place] = _Input(one, one.record.at - before)
+            before = one.record.at
     return found
 
 
-def _record(one: Given | None) -> Record | None:
-    return None if one is None else one.record
+def _record(one: _Input | None) -> Record | None:
+    return None if one is None else one.given.record

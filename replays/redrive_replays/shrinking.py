@@ -30,7 +30,7 @@ def shrunk(records: Sequence[Record], program: Program, shows: Shows) -> Shrunk:
     The result is driven as a whole, so it is a sound recording of its own.
 
     Raises:
-        BadInput: the recording does not show it, as it is driven again here.
+        BadInput: the recording does not show it, as it is driven again here; or what shows it does not do so each time.
     """
     start = begun_anew(records)
     search = _Search(program, start, shows)
@@ -40,7 +40,10 @@ def shrunk(records: Sequence[Record], program: Program, shows: Shows) -> Shrunk:
     turns = [tuple(group) for _, group in groupby(whole, key=lambda one: one.turn)]
     kept = [one for turn in search.smallest(turns) for one in turn]
     least = [one for (one,) in search.smallest([(one,) for one in kept])]
-    return Shrunk(tuple(redriven(program, start, least)), len(least), len(whole), search.tried)
+    found = redriven(program, start, least)
+    if not shows(found):
+        raise BadInput("the same run shows it at one time and not at another, so nothing can be left out of it")
+    return Shrunk(tuple(found), len(least), len(whole), search.tried)
 
 
 class _Search:
@@ -48,12 +51,19 @@ class _Search:
 
     def __init__(self, program: Program, start: Record, shows: Shows) -> None:
         self.program, self.start, self.shows = program, start, shows
-        self.tried = 0
+        self.known = dict[tuple[int, ...], bool]()
+
+    @property
+    def tried(self) -> int:
+        """How many candidates were driven."""
+        return len(self.known)
 
     def shows_with(self, given: Sequence[Given]) -> bool:
-        """Whether the run of these inputs shows it."""
-        self.tried += 1
-        return self.shows(redriven(self.program, self.start, given))
+        """Whether the run of these inputs shows it; what is known already is not driven again."""
+        which = tuple(one.record.position for one in given)
+        if which not in self.known:
+            self.known[which] = self.shows(redriven(self.program, self.start, given))
+        return self.known[which]
 
     def smallest(self, groups: Sequence[tuple[Given, ...]]) -> list[tuple[Given, ...]]:
         """The groups of which none can be left out; first many at once are, then fewer."""

@@ -14,7 +14,7 @@ from redrive_engine.live.surroundings import StillClock, Surroundings
 from redrive_engine.models import ScriptedModel, reply, use
 from refund_desk import agent, desk
 from refund_desk.shop import Bank
-from tests.cli.conftest import ROOT, Redrive
+from tests.cli.conftest import ROOT, STORY, Redrive
 
 AGENT = ["--agent", "refund_desk:agent"]
 
@@ -70,6 +70,44 @@ def test_a_test_that_fails_says_what_is_kept(redrive: Redrive, folder: Path) -> 
     assert said.out.startswith("long  2 of ")
 
 
+def test_another_failure_is_not_the_one_that_is_kept(redrive: Redrive, folder: Path) -> None:
+    """What is left of a run may fail the test by an index that is none."""
+    ran("long", LOOK, TOO_MUCH, PAY)
+    (folder / "test_it.py").write_text(
+        "import os\n\ndef test_it():\n    lines = open(os.environ['REDRIVE_RECORDING']).readlines()\n"
+        "    assert '9900' not in lines[8] + ''.join(lines[9:])\n",
+        encoding="utf-8",
+    )
+    said = redrive("shrink", "long", "--while", "test_it.py::test_it", *AGENT, "-o", "small.jsonl", "--json")
+    assert said.code == 0, said.err
+    kept = (folder / "small.jsonl").read_text(encoding="utf-8").splitlines()
+    assert any("9900" in line for line in kept[8:])
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("def test_it(nothing): ...", "the test could not be run: failed on setup with"),
+        ("import nothing\ndef test_it(): ...", "the test could not be run: "),
+        ("def test_it():\n    import pytest\n    pytest.skip('not today')", "the test could not be run: 1 skipped"),
+        ("def test_it(): ...", "it does not show that, driven again"),
+        (
+            "from pathlib import Path\ndef test_it():\n    once = Path('once').exists()\n    Path('once').touch()\n"
+            "    assert once",
+            "the same run shows it at one time and not at another",
+        ),
+    ],
+    ids=["errs", "cannot be loaded", "is skipped", "passes", "fails once"],
+)
+def test_a_test_that_says_nothing_is_refused(redrive: Redrive, refund: str, written: str, problem: str) -> None:
+    """In one line, and nothing is written."""
+    Path("test_it.py").write_text(written + "\n", encoding="utf-8")
+    said = redrive("shrink", refund, "--while", "test_it.py::test_it", *AGENT, "-o", "small.jsonl")
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert problem in said.err
+    assert not Path("small.jsonl").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -96,3 +134,29 @@ def test_the_reply_that_turns_it_is_named(redrive: Redrive, folder: Path) -> Non
     assert said.out.startswith("turn 2: model replied, found in ")
     data = json.loads(redrive("bisect", "good", "bad", "--bad-if", "denials > 0", *AGENT, "--json").out)
     assert (data["turn"], data["kind"]) == (2, "model_replied")
+
+
+def test_two_imports_that_end_alike(redrive: Redrive, folder: Path) -> None:
+    """What is bad has to be said; then the reply that turns it is named."""
+    trace = json.loads((STORY / "incident.json").read_text(encoding="utf-8"))
+    (folder / "bad.json").write_text(json.dumps(trace), encoding="utf-8")
+    calls = [one for one in trace if one.get("tool_calls")]
+    calls[1]["tool_calls"][0]["function"]["name"] = "find_order"
+    (folder / "good.json").write_text(json.dumps(trace), encoding="utf-8")
+    good, bad = (redrive("import", f"{name}.json", "--json") for name in ("good", "bad"))
+    (first,), (second,) = (json.loads(one.out)[0]["runs"] for one in (good, bad))
+    said = redrive("bisect", first, second)
+    assert (said.code, said.out) == (2, "")
+    assert "both runs end alike, with the same facts; --bad-if says when one is bad" in said.err
+    said = redrive(
+        "bisect", first, second, "--bad-if", "'refund' in (select tool from steps where steps.run = runs.run)"
+    )
+    assert said.code == 0, said.err
+    assert ": model replied, found in " in said.out
+
+
+def test_a_run_against_itself_has_nothing_to_find(redrive: Redrive, refund: str) -> None:
+    """One line."""
+    said = redrive("bisect", refund, refund, "--bad-if", "true", *AGENT)
+    assert (said.code, said.out) == (2, "")
+    assert "the two runs have the same inputs, so none of them turns it" in said.err

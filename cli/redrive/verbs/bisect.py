@@ -14,7 +14,7 @@ from redrive.moments import line
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
 from redrive.showing import showing
 from redrive.terminal import Cell, columns, counted, say, say_json
-from redrive_events import Record, canonical
+from redrive_events import BadInput, Record, canonical
 from redrive_projections import fold, status, timeline
 from redrive_replays import Turned, bisected
 
@@ -43,6 +43,8 @@ def bisect(
         ours, theirs = (choice.one(name).recording() for name in (good, bad))
     program = program_of(ours, agent)
     end = _end(theirs.records)
+    if bad_if is None and _end(ours.records) == end:
+        raise BadInput("both runs end alike, with the same facts; --bad-if says when one is bad")
     is_bad = showing(bad_if) if bad_if else lambda records: _end(records) == end
     found = bisected(ours.records, theirs.records, program, is_bad)
     if as_json:
