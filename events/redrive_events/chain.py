@@ -38,7 +38,8 @@ def links(run_id: str, lines: Iterable[StoredLine], *, head: Head | None = None)
     """
     digest, position, owner = START, 0, ""
     for stored in lines:
-        joint = _joint(run_id, stored, digest) if position and stored.owner != owner else None
+        begins = stored.owner != owner and stored.position == position + 1 > 1
+        joint = _joint(run_id, stored, digest) if begins else None
         owner = stored.owner
         if joint is not None:
             yield Link(stored, joint)

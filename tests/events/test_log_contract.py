@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from msgspec import structs
 
 from redrive_events import (
     START,
@@ -24,6 +26,7 @@ from redrive_events import (
     MemoryLog,
     MessageReceived,
     Record,
+    RunForked,
     SqliteLog,
     StaleAppend,
     StoredLine,
@@ -208,6 +211,106 @@ def test_any_run_comes_back_the_same(make: str, tmp_path_factory: pytest.TempPat
     log.append_all([Batch("any", run, 0)])
     assert (list(log.read("any")), list(log.lines("any"))) == (run, chained(run))
     log.close()
+
+
+# Forks
+
+
+def forked(log: EventLog, parent: str, position: int, run_id: str, /, **changes: Any) -> list[Record]:
+    """The first append of a run that goes on from ``position`` of another."""
+    digest = next(one.digest for one in log.lines(parent) if one.position == position).hex()
+    told: dict[str, Any] = {"parent": parent, "position": position, "digest": digest, "nonce": "n", "rules": 0}
+    return [record(run_id, position + 1, event=RunForked(**told | changes), after_s=10)]
+
+
+def test_a_fork_is_read_behind_what_it_inherits(log: EventLog) -> None:
+    """Byte for byte, from another run's stream; all that is told of the run itself is of its own records."""
+    first, second = append("run", 1, 2), append("run", 3, 2, after_s=1)
+    log.append_all([Batch("run", first, 0), Batch("run", second, 2)])
+    fork, own = forked(log, "run", 2, "fork"), append("fork", 4, 2, after_s=10)
+    log.append("fork", fork, expected=2)
+    log.append("fork", own, expected=3)
+    assert list(log.read("fork")) == [*first, *fork, *own]
+    lines = list(log.lines("fork"))
+    assert [(one.position, one.owner) for one in lines] == [(1, "run"), (2, "run"), (3, ""), (4, ""), (5, "")]
+    assert [one.line for one in lines[:2]] == [one.line for one in log.lines("run")][:2]
+    assert list(checked("fork", lines, head=log.head("fork"))) == lines
+    for after in range(7):
+        assert list(log.read("fork", after=after)) == [*first, *fork, *own][after:]
+        assert list(log.lines("fork", after=after)) == lines[after:]
+    assert [(head.run_id, head.position) for head in log.runs()] == [("run", 4), ("fork", 5)]
+    assert [one.run_id for _, one in log.read_all()] == ["run"] * 4 + ["fork"] * 3
+    assert [(one.run_id, one.position) for one in log.order()][-1] == ("fork", 5)
+    assert sum(span.records for span in log.order()) == 7
+    assert [damage_of(log, head) for head in log.runs()] == [None, None]
+    assert list(log.flaws()) == []
+
+
+def test_a_fork_of_a_fork_has_all_in_front(log: EventLog) -> None:
+    """Each stretch from the run that owns it."""
+    log.append("a", append("a", 1, 2), expected=0)
+    log.append("b", forked(log, "a", 2, "b"), expected=2)
+    log.append("b", append("b", 4, 2, after_s=10), expected=3)
+    log.append("c", forked(log, "b", 5, "c", nonce="m"), expected=5)
+    assert [(one.position, one.owner or "c") for one in log.lines("c")] == [
+        *((1, "a"), (2, "a"), (3, "b"), (4, "b"), (5, "b"), (6, "c"))
+    ]
+    assert [one.run_id for one in log.read("c", after=1)] == ["a", "b", "b", "b", "c"]
+    assert damage_of(log, log.head("c")) is None
+
+
+def test_a_fork_is_begun_once(log: EventLog) -> None:
+    """The same again is no second append; another one under the id is refused, and so is a run that is there."""
+    log.append("run", append("run", 1, 2), expected=0)
+    fork = forked(log, "run", 2, "fork")
+    log.append("fork", fork, expected=2)
+    log.append("fork", fork, expected=2)
+    assert log.head("fork").position == 3
+    with pytest.raises(StaleAppend):
+        log.append("fork", forked(log, "run", 2, "fork", nonce="m"), expected=2)
+    log.append("taken", append("taken", 1, 2), expected=0)
+    before = everything(log)
+    with pytest.raises(BadInput, match="the id is taken by another run"):
+        log.append("taken", forked(log, "run", 2, "taken"), expected=2)
+    assert everything(log) == before
+
+
+@pytest.mark.parametrize(
+    ("position", "changes", "problem"),
+    [
+        pytest.param(1, {}, "event 1 of run run is not the last of an append", id="within an append"),
+        pytest.param(2, {"digest": "0" * 64}, "event 2 of run run is not the one to go on from", id="another event"),
+        pytest.param(2, {"parent": "nobody"}, "run nobody has no event 2 of its own to go on from", id="no run"),
+    ],
+)
+def test_a_fork_of_what_is_not_there_is_refused(
+    log: EventLog, position: int, changes: dict[str, Any], problem: str
+) -> None:
+    """Looked at in the transaction that would write it, which leaves nothing."""
+    log.append("run", append("run", 1, 2), expected=0)
+    before = everything(log)
+    with pytest.raises(BadInput, match=f"^run fork: {problem}$"):
+        log.append("fork", forked(log, "run", position, "fork", **changes), expected=position)
+    assert everything(log) == before
+
+
+def test_a_fork_stands_alone_behind_the_event_it_goes_on_from(log: EventLog) -> None:
+    """Anywhere else it is the caller's mistake."""
+    log.append("run", append("run", 1, 2), expected=0)
+    (fork,) = forked(log, "run", 2, "fork")
+    with pytest.raises(ValueError, match="a fork is the first record of a run"):
+        log.append("fork", [structs.replace(fork, left=1), record("fork", 4, after_s=10)], expected=2)
+    with pytest.raises(ValueError, match="a fork is the first record of a run"):
+        log.append("fork", [structs.replace(fork, position=1)], expected=0)
+
+
+def test_forks_and_their_parents_are_imported_in_one_transaction(log: EventLog) -> None:
+    """The parent may come with the fork."""
+    other = MemoryLog()
+    other.append("run", append("run", 1, 2), expected=0)
+    fork = forked(other, "run", 2, "fork")
+    log.append_all([Batch("run", list(other.read("run")), 0), Batch("fork", fork, 2)])
+    assert [one.position for one in log.read("fork")] == [1, 2, 3]
 
 
 # Import

@@ -30,10 +30,13 @@ from redrive_events import (
     Quarantined,
     Record,
     RedriveError,
+    RunForked,
     SqliteLog,
+    StaleAppend,
     StoredLine,
     UnknownEvent,
     canonical,
+    damage_of,
     encode,
     is_portable,
     link,
@@ -465,3 +468,67 @@ def test_the_header_is_plain_json(log: MemoryLog) -> None:
     """Anybody's reader can tell which runs are in a file."""
     header = json.loads(written(log, "one").splitlines()[0])
     assert [run["run_id"] for run in header["runs"]] == ["one", "one@notes"]
+
+
+# Forks
+
+
+@pytest.fixture
+def forked() -> MemoryLog:
+    """A run of two appends, one that goes on from its first, and one that goes on from that."""
+    log = MemoryLog()
+    log.append("run", append("run", 1, 2), expected=0)
+    log.append("run", append("run", 3, 2), expected=2)
+    for parent, position, run_id in (("run", 2, "fork"), ("fork", 3, "fork-of-it")):
+        digest = list(log.lines(parent))[position - 1].digest.hex()
+        event = RunForked(parent=parent, position=position, digest=digest, nonce=run_id, rules=0)
+        log.append(run_id, [record(run_id, position + 1, event=event)], expected=position)
+    return log
+
+
+@pytest.mark.parametrize("make", [lambda _: MemoryLog(), lambda path: SqliteLog(path.with_suffix(".db"))])
+def test_a_fork_brings_along_what_it_inherits(forked: MemoryLog, path: Path, make: Callable[[Path], EventLog]) -> None:
+    """Under the name of the run it is from, as far as it is inherited, and once; the file says that nobody asked."""
+    path.write_bytes(written(forked, "fork-of-it", "fork"))
+    loaded, portable = load_portable(path)
+    imported = make(path)
+    imported.append_all(portable.batches())
+    imported.append_all(portable.batches())
+    assert [(head.run_id, head.position) for head in portable.runs] == [("run", 2), ("fork", 3), ("fork-of-it", 4)]
+    assert (set(portable.inherited), portable.torn) == ({"run"}, "")
+    for log in (loaded, imported):
+        assert list(log.lines("fork-of-it")) == list(forked.lines("fork-of-it"))
+        assert [damage_of(log, head) for head in log.runs()] == [None] * 3
+        assert written(log, "fork-of-it", "fork") == path.read_bytes()
+    imported.close()
+
+
+def test_a_fork_finds_its_parent_there(forked: MemoryLog, path: Path) -> None:
+    """Further than it is inherited, or not so far; a run of another kind under the name is refused."""
+    path.write_bytes(written(forked, "fork"))
+    whole, other = MemoryLog(), MemoryLog()
+    whole.append("run", list(forked.read("run")), expected=0)
+    whole.append_all(Portable(path).batches())
+    assert [(head.run_id, head.position) for head in whole.runs()] == [("run", 4), ("fork", 3)]
+    other.append("run", append("run", 1, 4), expected=0)
+    with pytest.raises(StaleAppend):
+        other.append_all(Portable(path).batches())
+    assert [head.run_id for head in other.runs()] == ["run"]
+
+
+def test_a_whole_run_is_written_once_beside_its_fork(forked: MemoryLog, path: Path) -> None:
+    """In whichever order they are asked for."""
+    for asked in (("run", "fork"), ("fork", "run")):
+        path.write_bytes(written(forked, *asked))
+        portable = Portable(path)
+        assert [(head.run_id, head.position) for head in portable.runs] == [("run", 4), ("fork", 3)]
+        assert portable.inherited == frozenset()
+        assert [batch.run_id for batch in portable.batches()] == ["run", "run", "fork"]
+
+
+def test_a_fork_that_is_none_is_refused(forked: MemoryLog, path: Path) -> None:
+    """A header may not let a run begin anywhere."""
+    header, *lines = written(forked, "run").splitlines(keepends=True)
+    path.write_bytes(header.replace(b'{"digest"', b'{"behind":2,"digest"') + b"".join(lines[2:]))
+    with pytest.raises(BadInput, match="a run that begins behind a position, and was not forked from another"):
+        list(Portable(path).batches())

@@ -12,7 +12,24 @@ from typing import Any
 
 import pytest
 
-from redrive_events import Damage, Heads, MessageReceived, RedriveError, SqliteLog, against, damage_of, heads_of
+from redrive_events import (
+    START,
+    Damage,
+    EventLog,
+    Heads,
+    MemoryLog,
+    MessageReceived,
+    Record,
+    RedriveError,
+    RunForked,
+    SqliteLog,
+    StoredLine,
+    against,
+    damage_of,
+    encode,
+    heads_of,
+    link,
+)
 from tests.records import append, record
 
 SEED = 20_260_101
@@ -89,8 +106,8 @@ def content(log: SqliteLog) -> object:
     return [(head, list(log.lines(head.run_id))) for head in log.runs()], list(log.read_all())
 
 
-def written(path: Path, *, runs: int = 2, appends: int = 2) -> Path:
-    """A log with runs that take turns, words that are kept once for all, and remarks."""
+def written(path: Path, *, runs: int = 2, appends: int = 2, forks: bool = True) -> Path:
+    """A log with runs that take turns, words that are kept once for all, remarks, and a fork."""
     with closing(SqliteLog(path)) as log:
         for number in range(appends):
             for name in [f"run-{run}" for run in range(runs)]:
@@ -99,7 +116,16 @@ def written(path: Path, *, runs: int = 2, appends: int = 2) -> Path:
                 said[1] = record(name, 2 * number + 2, event=long)
                 log.append(name, said, expected=2 * number)
         log.append("run-0@notes", append("run-0@notes", 1), expected=0)
+        if forks:
+            log.append("fork", [forked(log)], expected=2)
     return path
+
+
+def forked(log: EventLog) -> Record:
+    """How a run begins that goes on from the second event of another."""
+    joint = list(log.lines("run-1"))[1]
+    event = RunForked(parent="run-1", position=2, digest=joint.digest.hex(), nonce="n", rules=0)
+    return record("fork", 3, event=event)
 
 
 @pytest.fixture
@@ -184,7 +210,7 @@ def test_any_two_events_that_change_places_are_found(small: Tampered) -> None:
 
 def test_any_run_or_tail_that_is_taken_away_is_found_against_heads(tmp_path: Path) -> None:
     """However well it was done: what is left is a sound log."""
-    path = written(tmp_path / "log.db", runs=3)
+    path = written(tmp_path / "log.db", runs=3, forks=False)
     with closing(SqliteLog(path)) as log:
         (tmp_path / "heads").write_bytes(b"".join(heads_of(log)))
         runs = [(head.run_id, list(log.read(head.run_id))) for head in log.runs()]
@@ -200,6 +226,43 @@ def test_any_run_or_tail_that_is_taken_away_is_found_against_heads(tmp_path: Pat
                 assert not list(log.flaws())
                 found = [(one.run_id, one.kind, one.position) for one in against(log, heads)]
                 assert found == [(run_id, "cut off", kept + 1) if kept else (run_id, "removed", 0)]
+
+
+REPLACED = "run run-1 is another up to position 2 than the one it was forked from"
+
+
+@pytest.mark.parametrize(
+    ("left", "damage"),
+    [
+        pytest.param(
+            "changed", ("changed", 2, "in run run-1, which it was forked from, the bytes are not"), id="changed"
+        ),
+        pytest.param("resealed", ("replaced", 3, REPLACED), id="another run, and sound"),
+        pytest.param("cut off", ("missing", 2, "missing, position 3 stands here"), id="cut off"),
+        pytest.param("removed", ("missing", 1, "missing, position 3 stands here"), id="removed"),
+    ],
+)
+def test_what_a_fork_inherits_is_found_where_it_is_not_as_it_was(left: str, damage: tuple[str, int, str]) -> None:
+    """The fork names the place, and whose line it is; the run it is from may be a sound one."""
+    whole, log = MemoryLog(), MemoryLog()
+    whole.append("run-1", append("run-1", 1, 2), expected=0)
+    whole.append("fork", [forked(whole)], expected=2)
+    first, second = whole.lines("run-1")
+    other = encode(record("run-1", 2, event=MessageReceived(actor="user", content="no")))
+    begun = link(START, first.line)
+    kept = {
+        "changed": [first, second._replace(line=other)],
+        "resealed": [first, StoredLine(2, link(begun, other), other)],
+        "cut off": [first],
+        "removed": [],
+    }[left]
+    if kept:
+        log.keep("run-1", kept)
+    log.keep("fork", list(whole.lines("fork", after=2)))
+    found = damage_of(log, whole.head("fork"))
+    assert found is not None
+    assert (found.run_id, found.kind, found.position) == ("fork", *damage[:2])
+    assert found.problem.startswith(damage[2])
 
 
 def test_a_sample_of_a_large_log_is_found(tmp_path: Path) -> None:
