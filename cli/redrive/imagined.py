@@ -37,15 +37,22 @@ def concealed(report: EdgeReport, shown: Shown) -> EdgeReport:
         asked=shown.messages(report.asked),
         would_ask=shown.messages(report.would_ask),
         ungrounded=tuple(one._replace(value=shown.data(one.value)) for one in report.ungrounded),
+        live=tuple(shown.records(report.live)),
     )
 
 
 def imagined(report: EdgeReport, branched: Sequence[Record], records: Sequence[Record]) -> Iterator[Cell]:
     """A whole report: the headline, the first flip, the effects, the edge, and how to go on."""
+    if report.changed_parts:
+        yield Text.assemble(("changed parts  ", "bold"), ", ".join(report.changed_parts))
     yield _headline(report)
     yield from _flip(report, branched, records)
     yield from _effects(report)
     yield from _edge(report)
+    if report.live:
+        yield ""
+        yield Text("answered now", style="bold")
+        yield from (_told(one, branched) for one in report.live)
     if report.assumptions:
         yield ""
         yield Text("assumed", style="bold")

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+import redrive as rd
+from redrive_engine import StillClock, Surroundings
+from refund_desk import agent
+from refund_desk.shop import bank
 from tests.cli.conftest import DESK, Redrive
 
 EVERY = "every request to the model would be another one"
@@ -23,6 +27,35 @@ def test_nothing_changed_is_the_same(redrive: Redrive, refund: str) -> None:
 def test_a_stricter_policy_is_explained(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
     """The first flip, the effect that is prevented, what the model would have read, and how to go on."""
     assert redrive("whatif", refund, *AGENT, "--policy", DESK / "stricter.toml") == snapshot
+
+
+LOOKING = '[[rule]]\nname = "looking is free"\nwhen = { effect = "read" }\nthen = "allow"\n'
+NO_ORDERS = '[[rule]]\nname = "no orders"\nwhen = { tool = "find_order" }\nthen = "deny"\ntext = "Ask for the order."\n'
+ASKED = LOOKING + '[[rule]]\nname = "a person looks"\nwhen = { tool = "refund" }\nthen = "ask"\n'
+
+
+@pytest.mark.parametrize(
+    ("rules", "more"),
+    [
+        pytest.param(NO_ORDERS, (), id="a denied read"),
+        pytest.param(LOOKING, (), id="a denied write"),
+        pytest.param(ASKED, (), id="allow to ask"),
+        pytest.param(ASKED, ("--approvals", "grant"), id="allow to ask, and granted"),
+        pytest.param("", ("--drop-tool", "refund", "--beyond", "recorded"), id="a dropped tool"),
+    ],
+)
+def test_the_edge_is_explained(
+    redrive: Redrive, refund: str, folder: Path, snapshot: SnapshotAssertion, rules: str, more: tuple[str, ...]
+) -> None:
+    """What flips, what becomes of the recorded effects, what the model would have read, and how to go on."""
+    (folder / "other.toml").write_text(rules, encoding="utf-8")
+    policy = ("--policy", "other.toml") if rules else ()
+    assert redrive("whatif", refund, *AGENT, *policy, *more) == snapshot
+
+
+def test_deny_to_allow_is_explained(redrive: Redrive, denied: str, snapshot: SnapshotAssertion) -> None:
+    """Nobody knows what the tool would have said; what does go on is to say it."""
+    assert redrive("whatif", denied, *AGENT) == snapshot
 
 
 def test_beyond_the_edge_each_assumption_is_numbered(
@@ -75,3 +108,154 @@ def test_a_run_without_a_program_cannot_be_driven(redrive: Redrive, refund: str)
     """Never from a name in the log."""
     said = redrive("whatif", refund)
     assert said == (3, "", "redrive: no program for agent 'refund-desk'; give --agent\n")
+
+
+FREE = 'on_denied = "block"\non_unknown = "block"\n'
+MOODY = """
+import refund_desk, redrive as rd
+from refund_desk import desk
+
+def says(turn, request):
+    brief = "brief" in str(request.messages[0].content) or request.model == "small"
+    return rd.reply("No.") if brief else desk.script[min(turn, 3) - 1]
+
+def agent(**more):
+    tools, verifiers = [desk.find_order, desk.refund], [desk.right_order, desk.right_sum]
+    policy = desk.Path(desk.__file__).with_name("policy.toml")
+    return rd.Agent("refund-desk", "1", desk.contract, tools=tools, verifiers=verifiers, policy=policy,
+                    model=rd.ScriptedModel(says), **more)
+
+short = rd.Agent("refund-desk", "1", rd.Contract(budget=rd.Budget(steps=1)), model=rd.ScriptedModel(says),
+                 tools=[desk.find_order, desk.refund])
+masked = lambda: agent(mask=rd.Mask("0123456789abcdef"))
+"""
+FILES = {
+    "free.toml": FREE,
+    "short.toml": "budget = { steps = 1 }\n",
+    "strict.toml": 'on_refused = "fail"\n',
+    "looking.toml": LOOKING,
+    "asked.toml": ASKED,
+    "no.txt": "No.",
+    "brief.txt": "Be brief. 简短。",
+    "other.json": '{"id":"ord_9","item":"bell","paid_cents":1,"iban":"DE"}',
+    "moody.py": MOODY,
+}
+LIVE = ("--agent", "moody:agent", "--contract", "free.toml", "--live", "model")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        pytest.param((*AGENT, "--contract", "free.toml", "--policy", "looking.toml"), "blocked", id="policy"),
+        pytest.param((*AGENT, "--contract", "short.toml"), "exhausted", id="contract"),
+        pytest.param(
+            (*AGENT, "--contract", "strict.toml", "--set-observation", "1=other.json"), "failed", id="observation"
+        ),
+        pytest.param((*AGENT, "--contract", "free.toml", "--set-reply", "1=no.txt"), "finished", id="reply"),
+        pytest.param((*LIVE, "--prompt", "brief.txt"), "finished", id="prompt"),
+        pytest.param((*LIVE, "--model", "small"), "finished", id="model"),
+        pytest.param(
+            (*AGENT, "--contract", "free.toml", "--drop-tool", "refund", "--beyond", "recorded"),
+            "blocked",
+            id="dropped tool",
+        ),
+        pytest.param(("--agent", "moody:short"), "exhausted", id="agent"),
+        pytest.param(
+            (*AGENT, "--contract", "free.toml", "--policy", "asked.toml", "--approvals", "refuse"),
+            "blocked",
+            id="approvals",
+        ),
+        pytest.param(
+            (*AGENT, "--policy", "asked.toml", "--approvals", "grant", "--set-reply", "3=no.txt"),
+            "succeeded",
+            id="three of them, of which none does it",
+        ),
+    ],
+)
+def test_each_option_can_change_the_end(
+    redrive: Redrive, refund: str, folder: Path, arguments: tuple[str, ...], status: str
+) -> None:
+    """Without it the run succeeds."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    said = redrive("whatif", refund, *arguments, "--json")
+    data = json.loads(said.out)
+    assert (said.code, data["status"], data["recorded_status"], data["edge"]) == (1, status, "succeeded", None)
+
+
+def test_the_living_are_asked_where_that_is_said(redrive: Redrive, refund: str, folder: Path) -> None:
+    """The desk's own model says its third reply to a denial; no tool of it acts."""
+    (folder / "moody.py").write_text(MOODY, encoding="utf-8")
+    paid = dict(bank.payments)
+    said = redrive("whatif", refund, "--agent", "moody:agent", "--policy", DESK / "stricter.toml", "--live", "model")
+    assert said.code == 1
+    assert "1  turn 3: the model says now what it would have said then" in said.out
+    assert bank.payments == paid
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (
+            [*AGENT, "--live", "writes"],
+            "--live writes: it acts for real, which no replay undoes: say --effects-are-real too",
+        ),
+        ([*AGENT, "--live", "model", "--effects-are-real"], "--effects-are-real: nothing acts without --live writes"),
+    ],
+)
+def test_nothing_acts_without_both_words(redrive: Redrive, refund: str, arguments: list[str], problem: str) -> None:
+    """One line, and exit code 2."""
+    assert redrive("whatif", refund, *arguments) == (2, "", f"redrive: {problem}\n")
+
+
+def test_an_import_has_nobody_to_ask(redrive: Redrive, incident: str) -> None:
+    """Its program grants everything, but is no agent."""
+    problem = "--live: there is no agent to ask; give --agent"
+    assert redrive("whatif", incident, "--live", "model") == (2, "", f"redrive: {problem}\n")
+
+
+TOKEN = "ghp_" + "a1B2" * 9
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_credential_that_is_given_is_not_shown(
+    redrive: Redrive, refund: str, folder: Path, form: tuple[str, ...]
+) -> None:
+    """Also of a run without a mask, unless that is said."""
+    (folder / "token.txt").write_text(f"The token is {TOKEN}", encoding="utf-8")
+    arguments = ("whatif", refund, *AGENT, "--set-observation", "1=error:token.txt", *form)
+    assert TOKEN not in redrive(*arguments).out
+    assert "[masked]" in redrive(*arguments).out
+    assert TOKEN in redrive(*arguments, "--unmasked").out
+
+
+def test_what_is_given_to_a_masked_agent_is_masked(redrive: Redrive, refund: str, folder: Path) -> None:
+    """By the mask of the agent, before anything reads it."""
+    (folder / "moody.py").write_text(MOODY, encoding="utf-8")
+    (folder / "token.txt").write_text(f"The token is {TOKEN}", encoding="utf-8")
+    given = ("--set-observation", "1=error:token.txt", "--unmasked")
+    said = redrive("whatif", refund, "--agent", "moody:masked", *given)
+    assert TOKEN not in said.out
+    assert "masked-secret-" in said.out
+    assert not list(folder.glob("*.vault"))
+
+
+@pytest.fixture
+def denied(folder: Path) -> str:
+    """A run of the refund desk under the stricter rules; its id."""
+    stricter = rd.Agent(
+        "refund-desk",
+        "1",
+        agent.contract,
+        tools=list(agent.tools.values()),
+        verifiers=agent.verifiers,
+        policy=DESK / "stricter.toml",
+        model=agent.model,
+    )
+    around = Surroundings.fixed(StillClock())
+    log = rd.SqliteLog("redrive.db")
+    run = stricter.run(
+        "Refund ord_123", principal="ana", tenant="velo", log=log, run_id="refund-2", surroundings=around
+    )
+    log.close()
+    return run.run_id

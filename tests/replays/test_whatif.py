@@ -133,7 +133,7 @@ def told(report: EdgeReport) -> dict[str, object]:
             {
                 "sureness": ("exact to turn", 2, 3),
                 "edge": (2, "approval_asked"),
-                "effects": {"stand": [], "prevented": [2], "open": []},
+                "effects": {"stand": [], "prevented": [], "open": [2]},
                 "flip": ["VerdictGiven", "VerdictGiven"],
             },
             id="allow to ask",
@@ -174,6 +174,14 @@ def test_a_call_that_was_denied_has_no_answer() -> None:
     report = edge_of(records, program, Changes(policy=policy(ALL)))
     assert told(report)["edge"] == (1, "tool_called")
     assert report.flags == ("--set-observation 1=FILE",)
+
+
+def test_a_write_that_is_given_as_failed_does_not_stand() -> None:
+    """It was asked for all the same, and comes to nothing."""
+    records, program = run(*BUY)
+    failed = ObservationReceived(call=2, status="error", content="sold out")
+    report = edge_of(records, program, Changes(observations={2: failed}))
+    assert told(report)["effects"] == {"stand": [], "prevented": [2], "open": []}
 
 
 def test_a_denial_that_blocks_is_exact_to_the_end() -> None:

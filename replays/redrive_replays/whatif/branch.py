@@ -27,7 +27,6 @@ from redrive_events import (
     RunStarted,
     SignalsHeard,
     ToolCalled,
-    kind_of,
 )
 from redrive_projections import OF_PEOPLE, RunState
 from redrive_replays.redriving import begun_anew
@@ -370,7 +369,7 @@ class _Drive:
             return None
         found = assumable(self.branch.recorded, request, asked)
         if found is not None:
-            self._assume(position, f"{ASSUMED[type(request)]} at {found.position} answers {kind_of(request)} here too")
+            self._assume(position, f"{ASSUMED[type(request)]} at {found.position} is the answer here too")
         return found
 
     def _assume(self, position: int, what: str) -> None:

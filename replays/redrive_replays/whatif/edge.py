@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -20,13 +20,15 @@ from redrive_events import (
     ModelReplied,
     ObservationReceived,
     Record,
+    RunStarted,
     ToolCalled,
     VerdictGiven,
+    canonical,
     text_of,
 )
 from redrive_projections import Asked, Message, RunState, evolve, requests
+from redrive_replays.replayer import changed_parts
 from redrive_replays.whatif.branch import Branch, Edge
-from redrive_replays.whatif.course import Target
 from redrive_replays.whatif.flips import Flip, Sureness, first_flip, sureness
 
 # A value shorter than this may stand anywhere by chance.
@@ -57,13 +59,14 @@ class EdgeReport:
     """How far a branch surely goes, and what follows from that.
 
     ``turn`` counts the replies that the branch has, ``turns`` those of the recording. ``before`` are the recorded
-    effects that the branch has too, ``prevented`` those it does not have, and ``after`` those of later turns, with
-    their verdicts as recorded. ``asked`` and ``would_ask`` are the messages of the recorded request and of the one the
-    model would have had. ``flags`` are the options that go on.
+    effects that landed in the branch too, ``prevented`` those that did not, and ``after`` those of later turns or of
+    which nothing is known yet, with their verdicts as recorded. ``changed_parts`` are those of the program. ``asked`` and ``would_ask`` are the messages of the recorded request and of the one the
+    model would have had. ``live`` is what was answered now, ``flags`` are the options that go on.
     """
 
     run_id: str
     sureness: Sureness
+    changed_parts: tuple[str, ...]
     status: str
     recorded_status: str
     turn: int
@@ -76,6 +79,7 @@ class EdgeReport:
     asked: tuple[Message, ...]
     would_ask: tuple[Message, ...]
     ungrounded: tuple[Ungrounded, ...]
+    live: tuple[Record, ...]
     assumptions: tuple[str, ...]
     flags: tuple[str, ...]
 
@@ -89,6 +93,7 @@ class EdgeReport:
         return {
             "run_id": self.run_id,
             "sureness": self.sureness,
+            "changed_parts": list(self.changed_parts),
             "turn": self.turn,
             "turns": self.turns,
             "status": self.status,
@@ -106,6 +111,7 @@ class EdgeReport:
             },
             "would_ask": [one.data() for one in self.would_ask],
             "ungrounded": [one._asdict() for one in self.ungrounded],
+            "live": [_side(one) for one in self.live],
             "assumptions": list(self.assumptions),
             "goes_on_with": list(self.flags),
         }
@@ -125,6 +131,7 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
     return EdgeReport(
         run_id=branch.state.run_id,
         sureness=sureness(branch, flip),
+        changed_parts=changed_parts(_parts(records[0]), branch.program.digests),
         status=branch.state.end.status if branch.state.end else "",
         recorded_status=_status(records),
         turn=turn,
@@ -137,9 +144,15 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
         asked=recorded,
         would_ask=would,
         ungrounded=tuple(_ungrounded(records, branch)) if branch.edge else (),
+        live=tuple(one.record for one in branch.records if one.label == "live"),
         assumptions=tuple(branch.assumptions),
         flags=_flags(branch.edge) if branch.edge else (),
     )
+
+
+def _parts(start: Record) -> dict[str, str]:
+    parts = start.event.parts if isinstance(start.event, RunStarted) else {}
+    return {name: part.digest for name, part in parts.items()}
 
 
 def _status(records: Iterable[Record]) -> str:
@@ -153,11 +166,7 @@ def _effects(
     records: Sequence[Record], branch: Branch
 ) -> tuple[tuple[Effect, ...], tuple[Effect, ...], tuple[Effect, ...]]:
     """The recorded writes: those of the branch too, those it prevents, and those of turns it does not reach."""
-    made = Counter(
-        Target(event.tool, event.digest)
-        for event in (one.record.event for one in branch.records)
-        if isinstance(event, ToolCalled) and event.attempt == 1
-    )
+    made = _made(branch)
     verdicts = {one.event.call: one.event.verdict for one in records if isinstance(one.event, VerdictGiven)}
     landed = {one.event.call for one in records if isinstance(one.event, EffectConfirmed)}
     found: dict[str, list[Effect]] = {"before": [], "prevented": [], "after": []}
@@ -167,14 +176,37 @@ def _effects(
         turn += type(event) is ModelReplied
         if not isinstance(event, ToolCalled) or event.effect not in ACTING or event.attempt > 1:
             continue
-        target = Target(event.tool, event.digest)
-        where = "before" if made[target] else "after" if turn > branch.state.steps else "prevented"
-        made[target] -= made[target] > 0
+        call = event.tool, canonical(event.arguments)
+        known: tuple[_Came, ...] = ("landed" if event.call in landed else "not landed", "open", "not landed")
+        came = next((one for one in known if made[*call, one]), None)
+        made[*call, came or "open"] -= came is not None
+        where = "before" if came == known[0] else "prevented" if came == "not landed" else "after"
+        where = "prevented" if came is None and turn <= branch.state.steps else where
         verdict = verdicts.get(event.call, "")
         found[where].append(
             Effect(event.call, event.tool, event.arguments, verdict, event.call in landed, record.position)
         )
     return tuple(found["before"]), tuple(found["prevented"]), tuple(found["after"])
+
+
+_Came: TypeAlias = Literal["landed", "not landed", "open"]
+
+
+def _made(branch: Branch) -> Counter[tuple[str, bytes, _Came]]:
+    """The writes of a branch, and what came of each; that is open as long as nothing, or no person's word, has come."""
+    requests, calls = branch.state.requests.values(), branch.state.calls
+    events = [one.record.event for one in branch.records]
+    waiting = {one.call for one in requests if isinstance(one, ToolCalled)}
+    landed = {one.call for one in events if isinstance(one, EffectConfirmed)}
+    made = Counter[tuple[str, bytes, _Came]]()
+    for one in events:
+        if isinstance(one, ToolCalled) and one.attempt == 1:
+            came: _Came = "open" if one.call in waiting else "landed" if one.call in landed else "not landed"
+            made[one.tool, canonical(one.arguments), came] += 1
+    for asked in requests:
+        if isinstance(asked, ApprovalAsked):
+            made[calls[asked.call].tool, canonical(calls[asked.call].arguments), "open"] += 1
+    return made
 
 
 def _requests(records: Sequence[Record], branch: Branch) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
