@@ -142,7 +142,8 @@ def test_a_write_in_doubt_is_the_other_runs() -> None:
     timeout = ObservationReceived(call=1, status="timeout", content="No answer.")
     unknown = EffectReconciled(call=1, outcome="unknown", content="Not known.")
     pay = reply("", use("pay", item="tea", cents=5))
-    for inputs in ([pay, timeout], [pay, timeout, unknown]):
+    several: list[list[Input]] = [[pay, timeout], [pay, timeout, unknown]]
+    for inputs in several:
         log, state = forked(shop(terms), *inputs)
         held, asked = own(log)
         assert isinstance(held, CallIntercepted)
