@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeAlias
 
+from msgspec import structs
+
 from redrive_engine import Program
-from redrive_events import BadInput, Record
+from redrive_events import BadInput, LeaseGranted, Record
 from redrive_replays.redriving import Given, begun_anew, inputs_of, redriven
 
 Shows: TypeAlias = Callable[[Sequence[Record]], bool]
@@ -27,7 +29,8 @@ class Shrunk:
 def shrunk(records: Sequence[Record], program: Program, shows: Shows) -> Shrunk:
     """The smallest run that is left of a recording while it ``shows`` the failure: first turns go, then single inputs.
 
-    The result is driven as a whole, so it is a sound recording of its own.
+    The result is driven as a whole, so it is a sound recording of its own. Its workers are called by number: how their
+    machines are called is no part of any failure.
 
     Raises:
         BadInput: the recording does not show it, as it is driven again here; or what shows it does not do so each time.
@@ -40,10 +43,21 @@ def shrunk(records: Sequence[Record], program: Program, shows: Shows) -> Shrunk:
     turns = [tuple(group) for _, group in groupby(whole, key=lambda one: one.turn)]
     kept = [one for turn in search.smallest(turns) for one in turn]
     least = [one for (one,) in search.smallest([(one,) for one in kept])]
-    found = redriven(program, start, least)
+    found = redriven(program, start, _nameless(least))
     if not shows(found):
         raise BadInput("the same run shows it at one time and not at another, so nothing can be left out of it")
     return Shrunk(tuple(found), len(least), len(whole), search.tried)
+
+
+def _nameless(inputs: Sequence[Given]) -> Iterator[Given]:
+    names: dict[str, str] = {}
+    for one in inputs:
+        event = one.record.event
+        if not isinstance(event, LeaseGranted):
+            yield one
+            continue
+        called = structs.replace(event, worker=names.setdefault(event.worker, f"worker-{len(names) + 1}"))
+        yield replace(one, record=structs.replace(one.record, event=called))
 
 
 class _Search:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from redrive.files import replacing
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
 from redrive.showing import showing, written
 from redrive.terminal import say, say_json
+from redrive_engine import Agent
 from redrive_events import BadInput
 from redrive_replays import shrunk
 
@@ -29,7 +31,8 @@ RECORDING = Path(__file__).with_name("{recording}")
 
 def test_{name}() -> None:
     """It is driven again as it was recorded: another outcome is a change of behaviour."""
-    assert rd.replay(RECORDING{agent}).same
+    report = rd.replay(RECORDING{agent})
+    assert report.same, report.divergences[:1] or report.reason
 '''
 
 
@@ -60,7 +63,7 @@ def shrink(
         recording = choice.one(run).recording()
     program = program_of(recording, agent)
     found = shrunk(recording.records, program, showing(while_))
-    file = output or Path(f"{recording.run_id.replace('/', '-')}.small.jsonl")
+    file = output or _beside(emit_test, recording.run_id)
     if emit_test is not None and emit_test.resolve().parent != file.resolve().parent:
         raise BadInput("the test stands beside its recording", place=str(emit_test))
     with replacing(file) as stream:
@@ -76,9 +79,24 @@ def shrink(
     return 0
 
 
+def _beside(test: Path | None, run_id: str) -> Path:
+    """Where the recording is written if nobody says: beside its test, and called like it."""
+    if test is None:
+        return Path(f"{run_id.replace('/', '-')}.small.jsonl")
+    return test.with_name(f"{test.stem.removeprefix('test_')}.jsonl")
+
+
 def _test(what: str, recording: Path, test: Path, agent: str | None) -> str:
     words = f"`{what}`" if "::" in what else what
-    module, _, name = (agent or "").partition(":")
-    given, needs = (f", agent={name}", f"from {module} import {name}\n") if agent else ("", "")
     plain = "".join(sign if sign.isalnum() and sign.isascii() else "_" for sign in test.stem.removeprefix("test_"))
-    return TEST.format(what=words.replace('"', "'"), recording=recording.name, name=plain, agent=given, needs=needs)
+    needs, given = _agent(agent) if agent else ("", "")
+    told = words.replace("\\", "\\\\").replace('"', "'").replace("\n", " ")
+    return TEST.format(what=told, recording=recording.name, name=plain, agent=given, needs=needs)
+
+
+def _agent(spec: str) -> tuple[str, str]:
+    """How a test imports the agent of a command line, and gives it: a function that makes one is called."""
+    module, _, name = spec.partition(":")
+    found = getattr(importlib.import_module(module), name)
+    call = "" if isinstance(found, Agent) else "()"
+    return f"from {module} import {name}\n", f", agent={name}{call}"

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from redrive_events import Json
 from redrive_projections.history import Notebook
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 RUNS: Final = """
 WITH unread AS (SELECT run, count(*) AS records FROM events WHERE problem IS NOT NULL GROUP BY run),
@@ -123,7 +120,7 @@ def _by_run(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[int, list[tuple[A
         yield run, list(of_run)
 
 
-def _rows(db: DuckDBPyConnection, query: str) -> Iterator[tuple[Any, ...]]:
+def _rows(db: Any, query: str) -> Iterator[tuple[Any, ...]]:
     found = db.cursor().execute(query)
     while rows := found.fetchmany(ROWS_AT_ONCE):
         yield from rows
