@@ -16,7 +16,7 @@ from redrive_projections.requests import Asked, offered, rebuilt, requests
 from redrive_projections.state import Call, Fact, RunState, answered_by, is_answer
 from redrive_projections.timeline import Moment, called_as, harmless, one_line, timeline
 from redrive_projections.transcript import Message, kept_of, opening, references, request_digest
-from redrive_projections.views import VIEWS, sealed, state_view
+from redrive_projections.views import VIEWS, sealed, state_view, used_otherwise
 from redrive_projections.watch import Turn, Watch
 
 __all__ = [
@@ -83,5 +83,6 @@ __all__ = [
     "status",
     "timeline",
     "used",
+    "used_otherwise",
     "worded",
 ]

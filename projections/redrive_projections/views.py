@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import takewhile
+from typing import Final
 
 import msgspec
 
@@ -36,6 +37,10 @@ def state_view(state: RunState) -> dict[str, Json]:
     }
 
 
+# How far from what was used up it is looked for what was recorded: a digest says nothing but yes or no.
+USED_AROUND: Final = 20_000
+
+
 class Sealed(msgspec.Struct):
     """The view ``state.1``: facts with their positions, and all that was used up."""
 
@@ -51,17 +56,29 @@ class Sealed(msgspec.Struct):
 
 def sealed(state: RunState) -> str:
     """The digest of the view ``state.1``."""
-    return digest(
-        Sealed(
-            {key: (fact.value, fact.position) for key, fact in state.facts.items()},
-            state.steps,
-            state.tokens,
-            state.tool_calls,
-            state.cost_micros,
-            state.wall_us,
-            state.watch.in_a_row("unreadable"),
-            state.watch.in_a_row("model_failed"),
-        )
+    return digest(_view(state))
+
+
+def used_otherwise(state: RunState, seal: str) -> bool:
+    """Whether ``seal`` is that of the same state, but for the tokens or the cost that were used up by then."""
+    view = _view(state)
+    return any(
+        digest(msgspec.structs.replace(view, **{name: used})) == seal
+        for name in ("tokens", "cost_micros")
+        for used in range(max(0, getattr(view, name) - USED_AROUND), getattr(view, name) + USED_AROUND)
+    )
+
+
+def _view(state: RunState) -> Sealed:
+    return Sealed(
+        {key: (fact.value, fact.position) for key, fact in state.facts.items()},
+        state.steps,
+        state.tokens,
+        state.tool_calls,
+        state.cost_micros,
+        state.wall_us,
+        state.watch.in_a_row("unreadable"),
+        state.watch.in_a_row("model_failed"),
     )
 
 

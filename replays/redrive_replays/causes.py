@@ -22,10 +22,11 @@ from redrive_events import (
     ObservationVerified,
     Record,
     ReplyRefused,
+    RunEnded,
     ToolCalled,
     VerdictGiven,
 )
-from redrive_projections import RunState
+from redrive_projections import RunState, sealed, used_otherwise
 from redrive_replays.difference import Difference
 
 Cause: TypeAlias = Literal[
@@ -115,7 +116,7 @@ def cause_of(
     if changed:  # a change in one place may surface in another, such as a limit in the end of a run
         return next(iter(sorted(changed)))
     if found and {one.pointer for one in found} == {"/state"}:
-        return "clock"
+        return "model" if _other_usage(recorded, replayed, state) else "clock"
     return _of_input(recorded, replayed, after, state)
 
 
@@ -126,6 +127,13 @@ def _likely(events: Sequence[Event]) -> Iterator[Cause]:
             yield JUDGED_BY[event.rule]
     for event in events:
         yield from SURFACES.get(type(event), ("contract",))
+
+
+def _other_usage(recorded: Event | None, replayed: Event | None, state: RunState) -> bool:
+    """Whether what differs in a state that is sealed is what the model is said to have used."""
+    if not isinstance(recorded, ModelAsked | RunEnded) or not isinstance(replayed, ModelAsked | RunEnded):
+        return False
+    return sealed(state) == replayed.state and used_otherwise(state, recorded.state)
 
 
 def _of_input(recorded: Event | None, replayed: Event | None, after: Record, state: RunState) -> Cause:

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import msgspec
 
+from redrive_engine.models import reply, use
 from redrive_events import (
     FactCommitted,
     GuardTerms,
@@ -15,6 +16,7 @@ from redrive_events import (
     ModelReplied,
     ObservationReceived,
     RepeatTerms,
+    RunEnded,
     Terms,
     ToolCalled,
     Usage,
@@ -34,7 +36,7 @@ from tests.planted.stories import (
     with_event,
     with_tool,
 )
-from tests.shop import shop
+from tests.shop import recorded, seen, shop
 
 
 @planted
@@ -128,6 +130,19 @@ def other_tokens(chance: random.Random) -> Planted:
     where = first(records, ModelReplied)
     event = changed(where, usage=Usage(input=5, output=7))
     place = following(records, where, ModelAsked)
+    return Planted(with_event(records, where.position, event), program(), place.position, "model")
+
+
+@planted
+def fewer_tokens(chance: random.Random) -> Planted:
+    """A reply is said to have cost less than it did; the end shows that, where nothing is asked behind it."""
+    replies = [reply("", use("count", item="tea"), usage=Usage(input=chance.randint(50, 9_000), output=9))]
+    records = recorded(
+        program(), *replies, seen(1, 3), reply("Done.", usage=Usage(input=800, output=chance.randint(2, 99)))
+    )
+    where = chance.choice([one for one in records if isinstance(one.event, ModelReplied)])
+    event = changed(where, usage=Usage(input=5, output=1))
+    place = following(records, where, ModelAsked, RunEnded)
     return Planted(with_event(records, where.position, event), program(), place.position, "model")
 
 
