@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from redrive_projections.history import (
     write_answer,
     write_tables,
 )
+from redrive_projections.history import segments as kept_in
 from redrive_projections.history.rows import Rendering
 from redrive_projections.history.segments import locked, segments
 from tests.history.story import begin_all, put, refund, remark
@@ -583,6 +584,23 @@ def test_a_history_that_is_open_finds_damage_when_it_is_brought_up_to_date(
             monkeypatch.setattr(opened, "streams_of", spoilt)
             asking(COUNT)
             assert questions.ask(COUNT).rows == notebook.sql(COUNT).fetchall() == [(number,)]
+
+
+def test_what_is_written_takes_no_more_memory_than_it_may(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database that writes a segment has a bound, and a full transaction is checkpointed as it is committed."""
+    told: list[tuple[str, ...]] = []
+    real = kept_in._finish
+
+    def finishing(db: duckdb.DuckDBPyConnection, *given: Any) -> None:
+        query = "SELECT current_setting('memory_limit'), current_setting('checkpoint_threshold')"
+        told.extend(db.execute(query).fetchall())
+        real(db, *given)
+
+    monkeypatch.setattr(kept_in, "_finish", finishing)
+    with closing(SqliteLog(path)) as log:
+        put(log, refund("a"))
+        assert ask(log, COUNT, path=path).rows == [(1,)]
+    assert told == [("572.2 MiB", "61.0 MiB")]
 
 
 def test_names_that_say_something_to_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # So many records at least are committed at once; so many rows, or bytes, are given to the database at once.
-RECORDS_MAX = 500_000
+RECORDS_MAX = 250_000
 ROWS_MAX = 16_384
 BYTES_MAX = 16_000_000
 # After so many lines of one stream it is looked at the clock.

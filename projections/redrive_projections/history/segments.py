@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from redrive_events import EventLog, canonical
 from redrive_projections.history.deadline import NEVER, Deadline
@@ -30,6 +30,11 @@ SUFFIX = ".history"
 RATIO = 4
 # Who has not for ever looks so often whether the lock is free.
 BETWEEN_TRIES_S = 0.02
+
+# A full transaction is more than that: it goes into the file at once, not into memory and a log of DuckDB's own.
+CHECKPOINT: Final = "64MB"
+# What DuckDB would keep beyond that while it writes goes to a file.
+MEMORY_MAX: Final = "600MB"
 
 _NAME = re.compile(r"([0-9]{20})-([0-9]{20})\.duckdb")
 _WORKING = "working.duckdb"
@@ -269,8 +274,8 @@ def _connected(file: Path | str) -> DuckDBPyConnection:
         config={
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
-            # What is written is checkpointed in large pieces, at the end of a transaction.
-            "checkpoint_threshold": "1GB",
+            "checkpoint_threshold": CHECKPOINT,
+            "memory_limit": MEMORY_MAX,
         },
     )
 
