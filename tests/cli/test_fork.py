@@ -1,0 +1,111 @@
+"""`fork`: a run that goes on from an event of another, what it asks again, and what stays done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import DESK, Redrive
+
+AGENT = ["--agent", "refund_desk:agent"]
+PAID = 'refund(cents=4900, iban="DE89 3704 0044 0532 0130 00", order_id="ord_123")'
+TOLD = f"""\
+again  goes on from run refund-1 at 11
+
+open there:
+  the model  asked again
+
+what run refund-1 did from there on stays done:
+  refund-1  call 2  confirmed  cannot be undone  {PAID}
+
+redrive run refund_desk:agent --run-id again
+"""
+
+
+def test_a_run_is_forked_and_driven_on(redrive: Redrive, refund: str) -> None:
+    """It needs no goal, asks what was open, and is the same when it is driven again; so is the other one."""
+    assert redrive("fork", refund, "--at", "11", "--run-id", "again", *AGENT) == (0, TOLD, "")
+    assert redrive("run", "refund_desk:agent", "--run-id", "again").out == "again  succeeded\nRefunded 4900 cents.\n"
+    assert redrive("replay", "again", *AGENT).out == "again  same · 16 events\n"
+    assert redrive("replay", "--all", *AGENT).code == 0
+    assert redrive("verify").out == "51 events of 2 streams: each is as it was written\n"
+    assert [line.split()[0] for line in redrive("effects").out.splitlines()] == ["refund-1", "again"]
+    shown = redrive("show", "again").out
+    assert "forked    from run refund-1 at 11, by refund-desk" in shown
+
+
+def test_what_is_given_holds_for_whoever_drives_it(redrive: Redrive, refund: str) -> None:
+    """A policy in the log takes the place of the agent's own, in the run and in its replay."""
+    given = ["--policy", DESK / "stricter.toml", "--label", "try=2", "--run-id", "strict"]
+    assert redrive("fork", refund, "--at", "11", *given).code == 0
+    assert redrive("run", "refund_desk:agent", "--run-id", "strict").code == 1
+    assert redrive("replay", "strict", *AGENT).code == 0
+    rows = json.loads(
+        redrive("sql", "SELECT labels, denials FROM runs WHERE run_id = 'strict'", "--format", "json").out
+    )
+    assert rows == [{"labels": {"try": "2"}, "denials": 1}]
+
+
+def test_a_fork_as_data(redrive: Redrive, refund: str) -> None:
+    """What was open, with what becomes of it, and what stays done, as `effects` tells it."""
+    data = json.loads(redrive("fork", refund, "--at", "15", "--run-id", "again", "--json").out)
+    assert (data["run_id"], data["parent"], data["position"]) == ("again", refund, 15)
+    assert data["open"] == [{"kind": "tool_called", "call": 2, "becomes": "not run here"}]
+    assert [(one["call"], one["stage"], one["undoing"]) for one in data["standing"]] == [(2, "confirmed", None)]
+    assert data["go_on"] == "redrive run MODULE:ATTR --run-id again"
+
+
+def test_a_fork_is_sent_with_what_it_inherits(redrive: Redrive, refund: str, folder: Path) -> None:
+    """Its recording stands for itself, and brings its parent along as far as it goes."""
+    redrive("fork", refund, "--at", "11", "--run-id", "again", *AGENT)
+    redrive("run", "refund_desk:agent", "--run-id", "again")
+    assert redrive("export", "again", "-o", "again.jsonl").code == 0
+    assert redrive("replay", "again.jsonl", *AGENT).out == "again  same · 16 events\n"
+    log = ["--log", folder / "other.db"]
+    for new in ("2", "0"):
+        assert redrive("import", "again.jsonl", *log).out.splitlines()[-1].split()[:3] == ["redrive", "2", new]
+    assert redrive("replay", "again", *AGENT, *log).code == 0
+    assert redrive("verify", *log).code == 0
+
+
+@pytest.mark.parametrize("verb", ["whatif", "shrink", "freeze"])
+def test_what_changes_inputs_is_asked_of_the_run_that_has_them(redrive: Redrive, refund: str, verb: str) -> None:
+    """A fork has only its own: that it cannot be driven from its start is said in one line."""
+    redrive("fork", refund, "--at", "11", "--run-id", "again")
+    more = {"whatif": ["--policy", DESK / "stricter.toml"], "shrink": ["--while", "status = 'failed'"], "freeze": []}
+    said = redrive(verb, "again", *AGENT, *more[verb])
+    assert (said.code, said.out) == (3, "")
+    assert said.err.startswith("redrive: run again: it was forked from run refund-1 at 11, and only its own records")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--at", "12"], "run refund-1: event 12 is not the last of its append; it can be forked at 11 or 15"),
+        (["--at", "24"], "run refund-1: at event 23 its end was decided; it can be forked at 20"),
+        (["--at", "11", "--run-id", "a/1"], "run a/1: a fork is a run of its own: its id has no '/' and no '@'"),
+        (["--at", "11", "--run-id", "refund-1"], "run refund-1: the id is taken by another run"),
+        (["--at", "11", "--label", "x"], "--label: is written NAME=VALUE, not 'x'"),
+        (["--at", "11", "--label", "x=1", "--label", "x=2"], "--label: x comes twice"),
+        (["--at", "11", "--policy", "none.toml"], "none.toml: No such file or directory"),
+    ],
+)
+def test_a_bad_request_is_one_line(redrive: Redrive, refund: str, arguments: list[str], problem: str) -> None:
+    """And nothing is begun."""
+    assert redrive("fork", refund, *arguments) == (2, "", f"redrive: {problem}\n")
+    assert len(redrive("runs").out.splitlines()) == 2
+
+
+def test_a_recording_is_imported_before_it_is_forked(redrive: Redrive, refund: str) -> None:
+    """A file is no log."""
+    redrive("export", refund, "-o", "run.jsonl")
+    said = redrive("fork", "run.jsonl", "--at", "11")
+    assert (said.code, said.err) == (2, "redrive: run.jsonl: a run in a log is forked; import the recording first\n")
+
+
+def test_a_run_that_nobody_began_needs_a_goal(redrive: Redrive, refund: str) -> None:
+    """Without one there must be a run to go on with."""
+    said = redrive("run", "refund_desk:agent", "--run-id", "nobody")
+    assert (said.code, said.err) == (2, "redrive: run nobody: nobody began this run; give --goal to begin it\n")
