@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import pytest
 
-from redrive_engine import FileVault, Mask, Patience
+from redrive_engine import FileVault, Mask, Patience, tool
 from redrive_engine.models import ModelRequest, ModelTrouble, reply, use
 from redrive_engine.policy import RulesPolicy
 from redrive_events import BadInput, ModelAsked, ModelReplied, ObservationReceived, ToolCalled, canonical, kind_of
 from redrive_replays.whatif import Branch, Changes, Kind, Live, branched, edge_report
 from tests import buyer as shop
 from tests.buyer import ALL, READS, bought, buyer
+from tests.shop import count, price_of
 
 DENIES = Changes(policy=RulesPolicy.from_toml(READS))
 SECRET = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
@@ -74,6 +76,40 @@ def test_only_the_kinds_that_were_asked_for_act(kinds: tuple[Kind, ...], stops: 
     changes = Changes(prompt="Serve well.") if "model" in kinds else Changes(observations={2: "broken"})
     branch = branched(records, buyer().program, changes, live=alive(*kinds, script=curious))
     assert (asked(branch), sorted(name for name, _ in shop.done)) == (stops, did)
+
+
+def test_a_tool_that_reads_is_called_for_real() -> None:
+    """What it says is labelled so, and what is recorded is still served from the recording."""
+    script = [*ASKS_SHELF, reply("", use("ask_shelf", item="tea")), reply("Three are left.")]
+    records = bought(buyer()).records()
+    live = alive("model", "reads", script=lambda turn, _: script[turn - 1])
+    branch = branched(records, buyer().program, Changes(prompt="Serve well."), live=live)
+    seen = [
+        (one.label, one.record.event.call)
+        for one in branch.records
+        if isinstance(one.record.event, ObservationReceived)
+    ]
+    assert seen == [("recorded", 1), ("recorded", 2), ("live", 3)]
+    assert [name for name, _ in shop.done] == ["ask_shelf"]
+    assert "turn 4: call 3 of ask_shelf is answered now as it would have been then" in branch.assumptions
+
+
+def test_a_tool_that_does_not_answer_is_given_up() -> None:
+    """By its own limit of time, as in a run."""
+
+    @tool(effect="read", timeout="50ms")
+    async def ask_shelf(item: str) -> int:
+        """For ever."""
+        await anyio.sleep_forever()
+        return 0
+
+    script = [reply("", use("ask_shelf", item="tea")), reply("It is slow.")]
+    slow = buyer(script=lambda turn, _: script[turn - 1], tools=(price_of, count, shop.pay, ask_shelf))
+    records = bought(buyer()).records()
+    branch = branched(records, slow.program, Changes(prompt="Serve well."), live=Live(slow, {"model", "reads"}))
+    seen = [one.record.event for one in branch.records if isinstance(one.record.event, ObservationReceived)]
+    assert [one.status for one in seen] == ["timeout"]
+    assert branch.state.end is not None
 
 
 def test_a_write_for_real_has_a_key_of_its_own() -> None:

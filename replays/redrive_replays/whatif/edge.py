@@ -60,8 +60,9 @@ class EdgeReport:
 
     ``turn`` counts the replies that the branch has, ``turns`` those of the recording. ``before`` are the recorded
     effects that landed in the branch too, ``prevented`` those that did not, and ``after`` those of later turns or of
-    which nothing is known yet, with their verdicts as recorded. ``changed_parts`` are those of the program. ``asked`` and ``would_ask`` are the messages of the recorded request and of the one the
-    model would have had. ``live`` is what was answered now, ``flags`` are the options that go on.
+    which nothing is known yet, with their verdicts as recorded. ``changed_parts`` are those of the program. ``asked``
+    and ``would_ask`` are the messages of the recorded request and of the one the model would have had. ``live`` is what
+    was answered now, ``flags`` are the options that go on.
     """
 
     run_id: str

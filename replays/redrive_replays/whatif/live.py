@@ -11,8 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from redrive_engine import Agent, Happened, LiveWorld, Patience, Program, Waiting
-from redrive_engine.live.surroundings import now
+from redrive_engine import Agent, Happened, LiveWorld, Patience, Program, Surroundings, Waiting
 from redrive_engine.loop import ACTING
 from redrive_engine.masking import Door
 from redrive_engine.models import connected, metered
@@ -45,7 +44,7 @@ class Live:
     kinds: Collection[Kind] = frozenset[Kind]({"model"})
     effects_are_real: bool = False
     patience: Patience = field(default_factory=Patience)
-    clock: Callable[[], datetime] = now
+    clock: Callable[[], datetime] = field(default_factory=lambda: Surroundings().now)
 
     def __post_init__(self) -> None:
         """Refuse to act where that was said once alone, or for nothing."""
