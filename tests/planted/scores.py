@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from redrive_engine import Program
 from redrive_replays import Cause, Divergence, replay_records
 from tests.planted import later, programs, recordings
+from tests.planted.natural import naturals
 from tests.planted.stories import (
     GENERATORS,
     Planted,
@@ -50,6 +51,12 @@ def singles() -> Iterator[Score]:
             yield scored(name, generator(random.Random(f"{name} {seed}")))
 
 
+def versions() -> Iterator[Score]:
+    """Two versions of an example, each once."""
+    for name, case in naturals():
+        yield scored(name, case)
+
+
 def pairs() -> Iterator[Score]:
     """Two changes of a program at once, in the same run: the first to surface is found first, the other behind it."""
     for seed in range(PAIRS):
@@ -80,3 +87,8 @@ def _merged(one: Program, other: Program) -> dict[str, Any]:
         for each in (one, other)
     )
     return {} if ours.keys() & theirs.keys() else ours | theirs
+
+
+def shares(scores: Sequence[Score]) -> tuple[float, float]:
+    """How many are found at their place, and by their cause."""
+    return sum(one.at_place for one in scores) / len(scores), sum(one.by_cause for one in scores) / len(scores)

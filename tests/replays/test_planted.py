@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from tests.planted.scores import Score, pairs, singles
+from tests.planted.scores import pairs, shares, singles, versions
 
 PLACE_MIN, CAUSE_MIN, CASES_MIN = 0.98, 0.95, 300
-
-
-def shares(scores: list[Score]) -> tuple[float, float]:
-    """How many are found at their place, and by their cause."""
-    return sum(one.at_place for one in scores) / len(scores), sum(one.by_cause for one in scores) / len(scores)
 
 
 def test_planted_faults_are_found() -> None:
@@ -17,7 +12,7 @@ def test_planted_faults_are_found() -> None:
 
     Of two in one append the second is not: behind the first the recorded events are taken as they are.
     """
-    scores = [*singles(), *pairs()]
+    scores = [*singles(), *pairs(), *versions()]
     place, cause = shares(scores)
     assert len(scores) >= CASES_MIN
     assert place >= PLACE_MIN
