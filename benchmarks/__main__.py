@@ -15,6 +15,7 @@ from benchmarks import (
     peers,
     replayers,
     replaying,
+    spreading,
     stepping,
 )
 
@@ -25,6 +26,7 @@ with tempfile.TemporaryDirectory() as name:
         many_writers,
         replaying,
         replayers,
+        spreading,
         stepping,
         importing,
         million,

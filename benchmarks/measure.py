@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 Work = Callable[[], object]
@@ -55,6 +57,20 @@ def compared(  # noqa: PLR0913 - what is compared, and how
         limit_s=statistics.median(raw for _, raw in pairs),
         ratio=statistics.median(one / raw for one, raw in pairs),
     )
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """What is begun meanwhile, threads and processes, has one core, where the system lets us say so."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def _seconds(work: Work, clock: Callable[[], float]) -> float:

@@ -10,16 +10,14 @@ the processor that is compared.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import redrive as rd
-from benchmarks.measure import Figure, Work, compared
+from benchmarks.measure import Figure, Work, compared, one_core
 from benchmarks.stepping import GOAL, looker
 from redrive_events import decode, encode
 from redrive_replays import replay_records
@@ -36,7 +34,7 @@ def figures(folder: Path) -> Iterator[Figure | str]:  # noqa: ARG001 - the signa
     except ModuleNotFoundError as error:
         yield f"strict replay, {STEPS} steps: nothing to compare with, {error.name} is not installed"
         return
-    with _one_core():
+    with one_core():  # theirs has threads of its own, ours has none
         replayer.check()
         ours = _ours()
         for runs, name in ((1, "a run alone"), (RUNS, f"{RUNS} runs")):
@@ -68,20 +66,6 @@ def _times(work: Work, runs: int) -> Work:
             work()
 
     return several
-
-
-@contextmanager
-def _one_core() -> Iterator[None]:
-    """Theirs has threads of its own, ours has none: where the system lets us, both are given one core."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
 
 
 class _Replayer:
