@@ -1,116 +1,151 @@
 """No replay of any kind starts a tool, opens a socket or writes a file: an audit hook listens, over all examples."""
-# ruff: noqa: ARG001 - each way to drive again is given the same
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
+import redrive as rd
+from order_status.staging import Variant
 from redrive_engine import Program
 from redrive_engine.policy import RulesPolicy
-from redrive_events import MemoryLog, Record
-from redrive_replays import bisected, compared, replay_records, shrunk
+from redrive_events import MemoryLog, ObservationReceived, Record
+from redrive_projections.history import history
+from redrive_replays import Recording, bisected, compared, replay_records, shrunk
+from redrive_replays.backtest import consequences, judged_again
 from redrive_replays.faults import Recorded, faulted
 from redrive_replays.guarded import guarding
+from redrive_replays.testing.driven import driven
+from redrive_replays.testing.freezing import frozen, mask_for
 from redrive_replays.whatif import Changes, branched, edge_report
+from tests.ear import EAR
 from tests.scenarios import Scenario, examples
 
 DENY = RulesPolicy.from_toml('[[rule]]\nname = "none"\nwhen = {}\nthen = "deny"\n')
-SPEAKS_OUT = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "urllib.")
-CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.truncate", "shutil.")
+ASK = RulesPolicy.from_toml('[[rule]]\nname = "all"\nwhen = {}\nthen = "ask"\n')
 
 
-class Ear:
-    """Hears what the interpreter tells of files, sockets and processes, as long as somebody listens."""
+class Driven(NamedTuple):
+    """A recorded run of an example, with all that it can be driven again with."""
 
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-        self.listening = False
-        sys.addaudithook(self._hear)
+    agent: rd.Agent
+    records: Sequence[Record]
+    program: Program
 
-    def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
-        if not self.listening:
-            return
-        mode = arguments[1] if event == "open" and len(arguments) > 1 else ""
-        if event.startswith((*SPEAKS_OUT, *CHANGES)) or (isinstance(mode, str) and set(mode) & set("wax+")):
-            self.heard.append(f"{event} {arguments}")
+    @property
+    def call(self) -> int:
+        """A call that was answered."""
+        return next(one.event.call for one in self.records if isinstance(one.event, ObservationReceived))
 
-    @contextmanager
-    def silence(self) -> Iterator[None]:
-        """Nothing is to be heard."""
-        self.heard, self.listening = [], True
-        try:
-            yield
-        finally:
-            self.listening = False
-        assert self.heard == []
+    def under(self, **changes: object) -> object:
+        """As it would have come with something changed, beyond what is sure."""
+        branch = branched(self.records, self.program, Changes(beyond=True, **changes))  # type: ignore[arg-type]
+        return edge_report(self.records, branch)
 
+    def log(self) -> MemoryLog:
+        """A log that holds the run."""
+        log = MemoryLog()
+        log.append("run", self.records, expected=0)
+        return log
 
-EAR = Ear()
+    def turned(self) -> object:
+        """Against a cut of itself."""
+        short = shrunk(self.records, self.program, lambda candidate: len(candidate) >= 3).records
+        return bisected(short, self.records, self.program, lambda candidate: len(candidate) > len(short))
 
+    def back_tested(self) -> object:
+        """All of its calls judged again, and the run driven again."""
+        with history(self.log()) as notebook:
+            judged = judged_again(notebook, {"new": DENY}, lambda _: self.program)["new"]
+            return list(consequences(judged, lambda _: self.records, lambda _: self.program, DENY))
 
-def again(records: Sequence[Record], program: Program) -> object:
-    """Strictly."""
-    return replay_records("run", records, program)
+    def frozen(self) -> object:
+        """As a test of it would be written, in memory."""
+        runs = {"run": Recording("run", list(self.records))}
+        return frozen(runs, "run", "kept", lambda _: self.program, mask_for(()))
 
+    def in_a_test(self) -> object:
+        """As a test of snapshots drives it, and words it."""
+        trajectory = driven({"run": Recording("run", list(self.records))}, "run", agent=self.agent)
+        return str(trajectory.at("steps"))
 
-def under_guard(records: Sequence[Record], program: Program) -> object:
-    """Watched."""
-    return replay_records("run", records, program, guard=guarding())
-
-
-def denied(records: Sequence[Record], program: Program) -> object:
-    """Under a policy that denies everything, as far as it goes and beyond."""
-    branch = branched(records, program, Changes(policy=DENY, beyond=True))
-    return edge_report(records, branch)
-
-
-def smaller(records: Sequence[Record], program: Program) -> object:
-    """To what still asks the model once."""
-    return shrunk(records, program, lambda candidate: len(candidate) >= 3)
-
-
-def turned(records: Sequence[Record], program: Program) -> object:
-    """Against a cut of itself."""
-    short = shrunk(records, program, lambda candidate: len(candidate) >= 3).records
-    return bisected(short, records, program, lambda candidate: len(candidate) > len(short))
+    def forked(self) -> object:
+        """From the middle: a fork is begun, and what it inherits is driven again."""
+        log = self.log()
+        whole = next(one.position for one in self.records[3:] if not one.left)
+        fork = rd.fork(log, "run", whole, at=self.records[-1].at)
+        return replay_records(fork.run_id, list(log.read(fork.run_id)), self.program)
 
 
-def with_faults(records: Sequence[Record], program: Program) -> object:
-    """Of each kind, as far as it goes and beyond."""
-    return faulted(Recorded(records, program, frozenset(program.tools or ()), beyond=True), rounds=2)
+# Every way to drive a recorded run again: a new one joins here.
+WAYS: dict[str, Callable[[Driven], object]] = {
+    "replay": lambda one: replay_records("run", one.records, one.program),
+    "guarded replay": lambda one: replay_records("run", one.records, one.program, guard=guarding()),
+    "diff": lambda one: compared(one.records, one.records),
+    "what if, as it was": lambda one: one.under(),
+    "what if, a policy": lambda one: one.under(policy=DENY),
+    "what if, approvals granted": lambda one: one.under(policy=ASK, approvals="grant"),
+    "what if, approvals refused": lambda one: one.under(policy=ASK, approvals="refuse"),
+    "what if, a contract": lambda one: one.under(contract=rd.Contract(budget=rd.Budget(steps=2))),
+    "what if, a prompt": lambda one: one.under(prompt="Be brief."),
+    "what if, a model": lambda one: one.under(model="another"),
+    "what if, a tool less": lambda one: one.under(dropped=tuple(one.agent.tools)[:1]),
+    "what if, an observation": lambda one: one.under(observations={one.call: "It is closed."}),
+    "what if, a reply": lambda one: one.under(replies={1: "I give up."}),
+    "what if, another agent": lambda one: one._replace(program=another(one.program)).under(),
+    "back-test": Driven.back_tested,
+    "shrink": lambda one: shrunk(one.records, one.program, lambda candidate: len(candidate) >= 3),
+    "bisect": Driven.turned,
+    "freeze": Driven.frozen,
+    "a test of snapshots": Driven.in_a_test,
+    "faults": lambda one: faulted(Recorded(one.records, one.program), rounds=1),
+    "fork": Driven.forked,
+}
 
 
-def side_by_side(records: Sequence[Record], program: Program) -> object:
-    """Two runs."""
-    return compared(records, records)
+def another(program: Program) -> Program:
+    """An agent that is told it has less time."""
+    return dataclasses.replace(program, terms=replace(program.terms, budget=replace(program.terms.budget, steps=3)))
 
 
-@pytest.mark.parametrize("drives", [again, under_guard, denied, smaller, turned, with_faults, side_by_side])
+@cache
+def recorded(scenario: Scenario) -> Driven:
+    """The run of an example; it calls at least one tool, or there is nothing to be done again."""
+    agent, goal, asked = scenario.agent, scenario.goal, dict[str, Any](principal="ana")
+    if scenario.module == "order_status":  # which knows people, and goes by the clock of its world
+        desk, clock = Variant(), rd.StillClock()
+        agent, goal = desk.agent(desk.world(clock)), desk.goal
+        asked = {"principal": desk.principal, "tenant": desk.tenant, "surroundings": rd.Surroundings.fixed(clock)}
+    run = agent.run(goal, log=MemoryLog(), run_id="run", **asked)
+    return Driven(agent, run.records(), agent.program)
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("scenario", examples(), ids=lambda one: one.module)
-def test_a_replay_does_nothing_outside(
-    scenario: Scenario,
-    drives: Callable[[Sequence[Record], Program], object],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Even if every tool of the agent would tell."""
-    log = MemoryLog()
-    run = scenario.agent.run(scenario.goal, principal="ana", log=log)
-    records, program = run.records(), scenario.agent.program
-    called: list[str] = []
-    for name, tool in scenario.agent.tools.items():
+def test_a_replay_does_nothing_outside(scenario: Scenario, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if every tool, and the model of the agent, would tell."""
+    one, called = recorded(scenario), list[str]()
+    for name, tool in one.agent.tools.items():
         monkeypatch.setattr(tool, "run", lambda *_, name=name, **__: called.append(name))
-    drives(records, program)  # what is loaded when it is first needed
+    monkeypatch.setattr(one.agent, "model", Telling(called))
+    WAYS[way](one)  # what is loaded when it is first needed
     with EAR.silence():
-        drives(records, program)
+        WAYS[way](one)
     assert called == []
 
 
-def test_the_ear_hears(tmp_path: Path) -> None:
-    """Else the silence proves nothing."""
-    with pytest.raises(AssertionError), EAR.silence():
-        (tmp_path / "a.txt").write_text("x", encoding="utf-8")
+class Telling:
+    """A model that tells when it is asked."""
+
+    def __init__(self, called: list[str]) -> None:
+        self.called = called
+
+    async def reply(self, request: object) -> object:
+        """Nobody is to ask it."""
+        self.called.append(f"model {request!r}")
+        raise AssertionError("a replay asks no model")
