@@ -37,9 +37,7 @@ TalkOption: TypeAlias = Annotated[
 
 def run(
     agent: Annotated[str, typer.Argument(metavar="MODULE:ATTR", help="The agent, or a function that returns it.")],
-    goal: Annotated[
-        str | None, typer.Option("--goal", metavar="TEXT", help="What a new run is for.", show_default=False)
-    ] = None,
+    goal: Annotated[str | None, typer.Option("--goal", metavar="TEXT", help="What a new run is for.")] = None,
     principal: Annotated[str, typer.Option("--principal", metavar="ID", help="On whose behalf it acts.")] = "",
     tenant: Annotated[str, typer.Option("--tenant", metavar="ID", help="Whose data it may see.")] = "",
     run_id: Annotated[str, typer.Option("--run-id", metavar="ID", help="What the run is called.")] = "",
@@ -64,11 +62,9 @@ def run(
 
     Exit codes: 0 succeeded or finished, 1 any other end.
     """
-    if goal is None and not run_id:
-        raise BadInput("a new run needs a goal; give --goal", place="run")
+    _check_goal(goal, run_id)
     loaded = agent_named(agent)
-    masking = mask_asked(log, mask) or loaded.mask
-    called = run_id or mint()[:10]
+    masking, called = mask_asked(log, mask) or loaded.mask, run_id or mint()[:10]
     with (
         log_to_write(log, durability) as target,
         answering(loaded, model, base_url, stream=stream) as (real, own_prices),
@@ -99,6 +95,11 @@ def run(
             raise
     _told(done, as_json=as_json)
     return 0 if done.status in FINE else 1
+
+
+def _check_goal(goal: str | None, run_id: str) -> None:
+    if goal is None and not run_id:
+        raise BadInput("a new run needs a goal; give --goal", place="run")
 
 
 def _begun(target: EventLog, path: Path, run_id: str) -> RunStarted:
