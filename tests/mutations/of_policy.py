@@ -106,16 +106,16 @@ POLICY: Final[tuple[Guarantee, ...]] = (
     without(
         f"{_POLICY}/grants.py",
         "a tool that is not granted is denied",
-        "if terms.tools is not None and question.tool not in terms.tools:",
-        "if False and terms.tools is not None:",
+        "if self._granted is not None and tool not in self._scopes:",
+        "if False and self._granted is not None:",
         f"{_RULES}::test_the_contract_as_a_policy",
         f"{_ATTACKS}::test_a_tool_that_is_not_granted_stays_so",
     ),
     without(
         f"{_POLICY}/grants.py",
         "a scope that cannot be compared denies",
-        "        if not one.holds:\n",
-        "        if one.holds is False:\n",
+        "            if failing is None and not one.holds:\n",
+        "            if failing is None and one.holds is False:\n",
         f"{_RULES}::test_the_contract_as_a_policy",
     ),
     without(
@@ -128,8 +128,8 @@ POLICY: Final[tuple[Guarantee, ...]] = (
     without(
         f"{_LOOP}/judge.py",
         "contract and policy must both allow",
-        'return ruling, question if ruling.verdict == "allow" else None',
-        "return ruling, question",
+        'asked = program.policy is not None and ruling.verdict == "allow"',
+        "asked = program.policy is not None",
         f"{_DESK}::test_a_call_that_is_not_allowed_is_not_made",
     ),
     without(

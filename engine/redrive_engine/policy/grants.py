@@ -52,8 +52,9 @@ class Grants:
         for comparison in self._scopes.get(tool, ()):
             one = _compared(comparison, arguments)
             read.append(one.read)
-            failing = failing if failing or one.holds else one
-        if failing:
+            if failing is None and not one.holds:
+                failing = one
+        if failing is not None:
             return Ruling("deny", "scope", _why(failing), NOT_ALLOWED, tuple(read))
         if tool in self._excluded:
             excluded = [_compared(one, arguments) for one in self._excluded[tool]]
