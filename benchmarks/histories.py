@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from redrive_engine import RULES as BEHAVIOUR
 from redrive_events import (
     AnnotationMade,
     Batch,
@@ -150,7 +151,7 @@ class _Run:
                 budget=Limits(steps=60, tokens=2_000_000, cost_micros=5_000_000),
                 model=chance.choice(MODELS),
             ),
-            rules=1,
+            rules=BEHAVIOUR,
             principal=chance.choice(("ana", "ben", "chen")),
             tenant=chance.choice(("north", "south")),
             parts={name: Part(digest=digest([name, chance.randrange(3)])) for name in ("policy", "prompt", "tools")},
