@@ -74,7 +74,11 @@ def test_a_fork_is_sent_with_what_it_inherits(redrive: Redrive, refund: str, fol
 def test_what_changes_inputs_is_asked_of_the_run_that_has_them(redrive: Redrive, refund: str, verb: str) -> None:
     """A fork has only its own: that it cannot be driven from its start is said in one line."""
     redrive("fork", refund, "--at", "11", "--run-id", "again")
-    more = {"whatif": ["--policy", DESK / "stricter.toml"], "shrink": ["--while", "status = 'failed'"], "freeze": []}
+    more: dict[str, list[str | Path]] = {
+        "whatif": ["--policy", DESK / "stricter.toml"],
+        "shrink": ["--while", "status = 'failed'"],
+        "freeze": [],
+    }
     said = redrive(verb, "again", *AGENT, *more[verb])
     assert (said.code, said.out) == (3, "")
     assert said.err.startswith("redrive: run again: it was forked from run refund-1 at 11, and only its own records")

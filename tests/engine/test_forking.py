@@ -30,6 +30,7 @@ from redrive_events import (
     OutcomeStated,
     PersonAsked,
     PlanTerms,
+    Quotas,
     Record,
     SignalsHeard,
     StopDecided,
@@ -314,3 +315,15 @@ def test_what_stands_behind_the_fork_is_listed() -> None:
     last = fork(log, "run", places[ToolCalled], at=NOON)
     assert [(one.call, one.stage) for one in last.standing] == [(2, "planned")]
     assert [type(one) for one in last.open] == [ToolCalled]
+
+
+def test_what_was_done_before_is_the_other_runs_to_undo() -> None:
+    """Whoever gives up undoes what it did itself."""
+    program = shop(Terms(quotas=Quotas(tool_failed=1), recovery=("compensate",)))
+    paid = (reply("", use("pay", item="tea", cents=5)), seen(1, {"item": "tea", "cents": 5}))
+    log, _ = forked(program, *paid)
+    failed = ObservationReceived(call=2, status="error", content="Closed.", error="failed")
+    for run_id, undone in (("run", [1]), ("fork", [])):
+        driven(log, program, reply("", use("price_of", item="tea")), failed, run_id=run_id)
+        calls = [one.event for one in log.read(run_id) if isinstance(one.event, ToolCalled)]
+        assert [one.compensates for one in calls if one.compensates is not None] == undone
