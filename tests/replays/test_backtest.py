@@ -43,7 +43,7 @@ from redrive_replays.backtest import (
     judged_again,
 )
 from redrive_replays.difference import is_explaining
-from redrive_replays.whatif import Branch, Changes, branched
+from redrive_replays.whatif import Branch, Changes, branched, edge_report
 from tests.random_runs import driven_programs, policies, programs, random_run, tapes
 from tests.replays.reacting import live
 from tests.shop import recorded, seen, shop
@@ -189,6 +189,15 @@ def test_an_import_is_judged_like_a_run_of_ones_own(seeds: range, now: str) -> N
             assert (flip.position, flip.call, flip.after) in [one[:3] for one in verdicts(lived)]
             branch = branched(records, old, Changes(policy=rules(now)))
             check_against_live(flip, consequence(records, old, rules(now), flip), branch, lived)
+
+
+@settings(max_examples=20, deadline=None)
+@given(many_seeds, fact_policies)
+def test_without_a_change_a_run_is_the_same(seeds: range, then: str) -> None:
+    """Whatever is approved while a write is under way, and begins another one beside it."""
+    old = program(Terms(), then)
+    runs = [live(old, seed) for seed in seeds]
+    assert {edge_report(one, branched(one, old, Changes(policy=old.policy))).sureness for one in runs} == {"same"}
 
 
 many_random_runs = st.lists(st.tuples(tapes, programs | driven_programs), min_size=8, max_size=8)
@@ -384,6 +393,15 @@ def test_an_import_that_is_not_whole_is_judged_and_not_driven() -> None:
     driven = what_comes(found, records, old, denies)
     assert (driven.sureness, driven.why) == ("not judged", "it was imported as verdicts-only")
     assert found.verdicts > 0
+
+
+def test_an_agent_that_is_another_by_now_says_nothing_of_what_would_have_come() -> None:
+    """Its calls are judged, and driven again it would part before the first of them that flips."""
+    old, denies = program(Terms(), ALLOW), rules(ALLOW.replace("allow", "deny"))
+    now = replace(old, prompt=({"role": "system", "content": "Be quick."},))
+    driven = what_comes(judged({"run": PAYS}, now, denies), PAYS, now, denies)
+    assert driven.sureness == "not judged"
+    assert driven.why == "its agent is another by now, so that it parts before its first flip: prompt"
 
 
 def test_beyond_the_edge_it_goes_on_under_assumptions() -> None:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from redrive_engine import Program
 from redrive_engine.policy import Policy
 from redrive_events import BadInput, CannotReplay, Record
+from redrive_projections import start_of
 from redrive_replays.backtest.judging import Flipped, Judged
 from redrive_replays.whatif import Changes, branched, edge_report
 
@@ -42,6 +43,8 @@ def consequence(
     except (BadInput, CannotReplay) as error:
         return Consequence(first.run_id, first, "not judged", why=str(error))
     report = edge_report(records, branch)
+    if report.turn < first.step:  # the policy has changed nothing by then
+        return Consequence(first.run_id, first, "not judged", why=_parted(records, program))
     return Consequence(
         first.run_id,
         first,
@@ -52,6 +55,15 @@ def consequence(
         report.recorded_status,
         tuple(effect.call for effect in report.prevented),
     )
+
+
+def _parted(records: Sequence[Record], program: Program) -> str:
+    """Why a run takes another course before its first flip: it was recorded by another program."""
+    started = start_of(records)
+    recorded = {} if started is None else {name: part.digest for name, part in started.parts.items()}
+    now = {name: part.digest for name, part in program.parts.items()}
+    changed = sorted(name for name in {*recorded, *now} - {"policy"} if recorded.get(name) != now.get(name))
+    return f"its agent is another by now, so that it parts before its first flip: {', '.join(changed) or 'its code'}"
 
 
 def undriven(judged: Judged, first: Flipped) -> Consequence | None:

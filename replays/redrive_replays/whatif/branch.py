@@ -195,20 +195,25 @@ class _Drive:
     def _first(self) -> _Served | None:
         """The answer that comes first; None at the edge. The living are asked once all others are known."""
         while True:
-            found, living = [], []
+            found, living, missing = list[_Served](), list[int](), list[int]()
             for position, request in self.branch.state.requests.items():
                 served = self.came.get(position) or self._served(position, request)
-                if served is not None:
-                    found.append(served)
-                elif self._lives(position, request):
-                    living.append(position)
+                if served is None:
+                    (living if self._lives(position, request) else missing).append(position)
                 else:
-                    self.branch.edge = self._edge(position)
-                    return None
+                    found.append(served)
+            if missing and not (found and all(self._waits(one, min(found)) for one in missing)):
+                self.branch.edge = self._edge(missing[0])
+                return None
             first = min([*found, *([self._lived(living)] if living else [])])
             if self._is_over(first.at) or self._is_sure(first.position):
                 return first
             self._drop(first.position)
+
+    def _waits(self, position: int, served: _Served) -> bool:
+        """Whether a recorded answer comes behind that of a person, beside a write that they allow only then."""
+        allows = isinstance(self.branch.state.requests[served.position], ApprovalAsked)
+        return allows and self.branch.recorded.awaits(self.course, position, served.at, served.order)
 
     def _is_late(self, position: int) -> bool:
         """Whether the recorded worker noticed by this answer alone that the time was over."""

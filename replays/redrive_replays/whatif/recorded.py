@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -31,7 +31,7 @@ from redrive_events import (
 from redrive_projections import RunState, evolve, expired
 from redrive_replays.replayer import appends
 from redrive_replays.whatif.changes import Changes
-from redrive_replays.whatif.course import Course, Key, Open, Written
+from redrive_replays.whatif.course import Beside, Course, Key, Open, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,17 @@ class Answered:
     settled: tuple[Written, ...] = ()
     stopped: timedelta | None = None
     overdue: Literal["", "late", "ending"] = ""
+
+    def awaits(self, asked: Open, key: Key, at: datetime) -> bool:
+        """Whether it answers a call that was asked like this one, and came behind ``at``, as writes that began by then.
+
+        Up to ``at`` the two are the same, so that no answer to the one comes sooner than to the other.
+        """
+        if not isinstance(asked.request, ToolCalled) or self.key[:-1] != key[:-1] or later(asked.at, self.took) < at:
+            return False
+        here, there = Counter(asked.beside), Counter[Beside](self.key[-1])  # type: ignore[call-overload]
+        begun = Counter(one for one in there.elements() if one.begun < at - asked.at)
+        return here <= there and begun <= here
 
 
 class Unasked(NamedTuple):
@@ -92,6 +103,11 @@ class Recorded:
         """``found``, which is served by now."""
         self.served.add(found.position)
         return found
+
+    def awaits(self, course: Course, position: int, at: datetime, behind: int) -> bool:
+        """Whether what is open there has an answer that comes behind ``at``, beside writes that begin only then."""
+        asked, key = course.open[position], course.key(position)
+        return any(one.awaits(asked, key, at) for one in self.waiting() if one.position > behind)
 
     def waiting(self) -> Iterator[Answered]:
         """The answers that nobody asked for yet, in their order."""
