@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+import msgspec
+
 from redrive_engine.agent import Agent
-from redrive_engine.contract import Contract, check_contract
+from redrive_engine.contract import Contract
 from redrive_engine.live import mint
 from redrive_engine.masking import Mask, masked_event, says_something
 from redrive_engine.policy import Given, policy_of, recorded_policy
@@ -112,21 +114,29 @@ def _forked(
         rules=RULES if agent else state.started.rules,
         agent=agent.name if agent else "",
         version=agent.version if agent else "",
-        parts=agent.program.parts if agent else {},
+        parts=_parts(agent) if agent else {},
         contract=_terms(state, agent, contract),
         policy=_policy(policy),
         labels=None if labels is None else dict(labels),
     )
 
 
+def _parts(agent: Agent) -> dict[str, Part]:
+    """The parts of the agent's program; the contract with its data, which the run has from there on."""
+    program = agent.program
+    contract = Part(digest=program.parts["contract"].digest, data=msgspec.to_builtins(program.terms))
+    return program.parts | {"contract": contract}
+
+
 def _terms(state: RunState, agent: Agent | None, contract: Contract | None) -> Terms | None:
-    """The contract that is given; that of a child run, which its parent gave it, stays its own."""
-    assert state.started is not None
+    """The contract that is given; that of a child run, which its parent gave it, stays its own, unless it is a trace."""
+    started = state.started
+    assert started is not None
     if contract is None:
-        return state.started.contract if state.started.parent is not None else None
+        return started.contract if started.parent is not None and started.source is None else None
     terms = contract.terms()
     if agent is not None:
-        check_contract(terms, tools=agent.tools, commits={key for one in agent.verifiers for key in one.commits})
+        agent.under(terms)
     return terms
 
 

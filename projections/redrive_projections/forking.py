@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
+import msgspec
 from msgspec.structs import replace
 
 from redrive_events import (
@@ -19,6 +20,7 @@ from redrive_events import (
     Request,
     RunForked,
     RunStarted,
+    Terms,
     digest,
 )
 from redrive_projections.state import RunState
@@ -60,11 +62,18 @@ def begun_as(started: RunStarted, fork: RunForked) -> RunStarted:
         rules=fork.rules,
         agent=fork.agent or started.agent,
         version=fork.version if fork.agent else started.version,
-        contract=fork.contract or started.contract,
+        contract=fork.contract or _contract(fork) or started.contract,
         parts=(fork.parts or started.parts) | _given_parts(fork),
         labels=started.labels if fork.labels is None else fork.labels,
         parent=None,
+        source=None if fork.agent else started.source,
     )
+
+
+def _contract(fork: RunForked) -> Terms | None:
+    """The contract of the program that takes the run up, where it is told."""
+    part = fork.parts.get("contract")
+    return None if part is None or part.data is None else msgspec.convert(part.data, Terms)
 
 
 def all_given(before: RunForked | None, fork: RunForked) -> RunForked:

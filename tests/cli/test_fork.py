@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from refund_desk import desk
+from refund_desk.shop import Bank
 from tests.cli.conftest import DESK, Redrive
 
 AGENT = ["--agent", "refund_desk:agent"]
@@ -46,6 +48,20 @@ def test_what_is_given_holds_for_whoever_drives_it(redrive: Redrive, refund: str
         redrive("sql", "SELECT labels, denials FROM runs WHERE run_id = 'strict'", "--format", "json").out
     )
     assert rows == [{"labels": {"try": "2"}, "denials": 1}]
+
+
+def test_an_import_goes_on_with_an_agent(redrive: Redrive, incident: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another tool recorded is inherited; contract and program are the agent's, and so is the run."""
+    monkeypatch.setattr(desk, "bank", Bank())
+    assert redrive("fork", incident, "--at", "3", "--run-id", "live", *AGENT).code == 0
+    assert redrive("run", "refund_desk:agent", "--run-id", "live").out == "live  succeeded\nRefunded 4900 cents.\n"
+    assert redrive("replay", "live", *AGENT).out == "live  same · 24 events\n"
+    query = "SELECT run_id, agent, grade FROM runs ORDER BY run"
+    assert json.loads(redrive("sql", query, "--format", "json").out)[1] == {
+        "run_id": "live",
+        "agent": "refund-desk",
+        "grade": None,
+    }
 
 
 def test_a_fork_as_data(redrive: Redrive, refund: str) -> None:
