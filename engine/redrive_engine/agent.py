@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +24,17 @@ from redrive_engine.program import RULES, Program
 from redrive_engine.tools import Tool
 from redrive_engine.verifiers import Verifier
 from redrive_engine.ways import WAYS_OUT
-from redrive_events import BadInput, EventLog, Record, RunStarted, SqliteLog, StaleAppend, check_run_id
+from redrive_events import (
+    BadInput,
+    EventLog,
+    Record,
+    RunForked,
+    RunStarted,
+    SqliteLog,
+    StaleAppend,
+    Terms,
+    check_run_id,
+)
 from redrive_projections import Fact, RunState, status
 
 
@@ -172,7 +183,7 @@ class Agent:
                 lessons=lessons,
                 mask=mask,
             )
-            program = with_given(self.program, state_of(opened, run_id).forked)
+            program = self._given(run_id, state_of(opened, run_id).forked)
             metered(model or self.model, prices or self.prices, program.terms)  # what was given may limit cost
             world = LiveWorld(
                 program, log=opened, tools=self.tools, model=ready, patience=patience, clock=around.now, door=door
@@ -187,6 +198,24 @@ class Agent:
                     keep=anyio.to_thread.run_sync,
                 )
         return Run(run_id, opened, state)
+
+    def under(self, terms: Terms) -> Program:
+        """Its program under another contract.
+
+        Raises:
+            BadInput: it cannot keep that one.
+        """
+        check_contract(terms, tools=self.tools, commits={key for one in self.verifiers for key in one.commits})
+        return dataclasses.replace(self.program, terms=terms)
+
+    def _given(self, run_id: str, fork: RunForked | None) -> Program:
+        """Its program with what a run was forked with; checked before anything is asked or acts."""
+        try:
+            if fork is not None and fork.contract is not None:
+                self.under(fork.contract)
+            return with_given(self.program, fork)
+        except BadInput as error:
+            raise BadInput(error.problem, place=f"run {run_id}: {error.place}") from error
 
     def begin(
         self,

@@ -129,7 +129,7 @@ def _parts(agent: Agent) -> dict[str, Part]:
 
 
 def _terms(state: RunState, agent: Agent | None, contract: Contract | None) -> Terms | None:
-    """The contract that is given; that of a child run, which its parent gave it, stays its own, unless it is a trace."""
+    """The contract that is given; a child run, unless it is imported, keeps the one that its parent gave it."""
     started = state.started
     assert started is not None
     if contract is None:

@@ -64,6 +64,26 @@ def test_an_import_goes_on_with_an_agent(redrive: Redrive, incident: str, monkey
     }
 
 
+@pytest.mark.parametrize(
+    ("contract", "problem"),
+    [
+        ("[tools.wire]", "contract.tools: no such tool 'wire'; there are find_order, refund"),
+        ("[done]\nsent = {known = true}", "contract.done: no verifier commits 'sent'; there are iban, refunded"),
+        ('dialect = "own"', "contract of refund-desk: no 'own'; there are native, recorded, json, react"),
+    ],
+)
+def test_a_contract_that_its_agent_cannot_keep(
+    redrive: Redrive, refund: str, folder: Path, contract: str, problem: str
+) -> None:
+    """It is refused when the run is forked by that agent, or else when it takes the run up, before anything acts."""
+    (folder / "other.toml").write_text(contract, encoding="utf-8")
+    given = ["--at", "11", "--run-id", "kept", "--contract", "other.toml"]
+    assert redrive("fork", refund, *given, *AGENT) == (2, "", f"redrive: {problem}\n")
+    assert redrive("fork", refund, *given).code == 0
+    assert redrive("run", "refund_desk:agent", "--run-id", "kept") == (2, "", f"redrive: run kept: {problem}\n")
+    assert redrive("verify", "kept").out.startswith("12 events")
+
+
 def test_a_fork_as_data(redrive: Redrive, refund: str) -> None:
     """What was open, with what becomes of it, and what stays done, as `effects` tells it."""
     data = json.loads(redrive("fork", refund, "--at", "15", "--run-id", "again", "--json").out)
