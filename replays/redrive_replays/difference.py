@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
-from redrive_events import Event, FactCommitted, Json, VerdictGiven, canonical, kind_of
+from redrive_events import Event, Json, VerdictGiven, kind_of
 
 ABSENT: Final = msgspec.UNSET
 
-# Two values of one of these types are equal only if they are spelled alike; there are two zeros among the floats.
-_ALONE: Final = frozenset({str, int, bool, type(None)})
+# As `canonical`, but without its checks, since what equals a recorded event is JSON; and each field in its own place.
+_spelled: Final = msgspec.json.Encoder(order="deterministic").encode
 
 # Fields that say why, for the record: nothing that the run, its model or its state can see hangs on them.
 EXPLAINING = {"verdict_given": {"reason", "rule", "read", "policy"}, "approval_asked": {"reason"}}
@@ -30,13 +30,8 @@ class Difference:
 
 def same(recorded: Event, replayed: Event) -> bool:
     """Whether two events are the same to the byte."""
-    if recorded != replayed:
-        return False
-    if type(recorded) is not FactCommitted or type(replayed) is not FactCommitted:
-        return True
-    # To Python 1, 1.0 and True are one. A fact may be any of them; other such values stand under a digest beside them.
-    kind = type(recorded.value)
-    return (kind in _ALONE and kind is type(replayed.value)) or canonical(recorded) == canonical(replayed)
+    # To Python 1, 1.0 and True are one, and there are two zeros among the floats.
+    return recorded == replayed and _spelled(recorded) == _spelled(replayed)
 
 
 def differences(recorded: Event, replayed: Event) -> list[Difference]:
@@ -69,5 +64,5 @@ def _walk(pointer: str, recorded: Json, replayed: Json) -> Iterator[Difference]:
             left = recorded[index] if index < len(recorded) else ABSENT
             right = replayed[index] if index < len(replayed) else ABSENT
             yield from _walk(f"{pointer}/{index}", left, right)
-    elif type(recorded) is not type(replayed) or recorded != replayed:
+    elif repr(recorded) != repr(replayed):  # which tells 1, 1.0 and True apart, and the two zeros
         yield Difference(pointer, recorded, replayed)

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.inspect import StructType, type_info
 from msgspec.structs import replace as changed
 
 from redrive_engine.drive import drive, without_waiting
@@ -20,6 +22,7 @@ from redrive_engine.policy import RulesPolicy
 from redrive_engine.program import Program
 from redrive_events import (
     ANSWERS,
+    INPUTS,
     EffectInDoubt,
     EffectReconciled,
     Event,
@@ -29,10 +32,13 @@ from redrive_events import (
     ModelAsked,
     ModelReplied,
     ObservationReceived,
+    Quarantined,
     Record,
     StopDecided,
     Terms,
     VerdictGiven,
+    canonical,
+    decode,
     encode,
 )
 from redrive_replays import (
@@ -47,9 +53,11 @@ from redrive_replays import (
     replay_records,
     worst,
 )
+from redrive_replays.difference import same
 from tests.processes import surroundings
 from tests.random_runs import driven_programs, programs, random_run, tapes
 from tests.shop import PURCHASE, recorded, seen, shop
+from tests.strategies import events, of_type
 
 POLICY = """\
 # what the shop may do
@@ -322,6 +330,48 @@ def test_no_time_and_no_cause_can_be_another(position: int) -> None:
         assert replay_records("run", moved, PROGRAM).divergences[0].position == position
     astray = [*RUN[: position - 1], changed(one, cause=1), *RUN[position:]]
     assert replay_records("run", astray, PROGRAM).divergences[0].position == position
+
+
+def retyped(data: Any) -> Any:
+    """The same to Python, and spelled otherwise: `1.0` for `1`, and `1` for `true`."""
+    if isinstance(data, msgspec.Struct):
+        return changed(data, **{name: retyped(getattr(data, name)) for name in data.__struct_fields__})
+    if isinstance(data, dict):
+        return {name: retyped(value) for name, value in reversed(data.items())}
+    if isinstance(data, list | tuple):
+        return type(data)(map(retyped, data))
+    if isinstance(data, bool):
+        return int(data)
+    if isinstance(data, int):
+        return float(data) if int(float(data)) == data else data
+    return -data if isinstance(data, float) and data == 0 else data
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), tapes, programs | driven_programs)
+def test_no_field_of_what_follows_can_be_another(data: st.DataObject, tape: bytes, program: Program) -> None:
+    """Each is compared, to the type of a number: what is spoilt is found there, before anything else, and by name."""
+    records = random_run(tape, program)
+    which = data.draw(st.sampled_from([one for one in records if type(one.event) not in INPUTS]))
+    told = type_info(type(which.event))
+    assert isinstance(told, StructType)
+    field = data.draw(st.sampled_from(told.fields))
+    other = data.draw(of_type(field.type) | st.just(retyped(getattr(which.event, field.name))))
+    spoilt = changed(which, event=changed(which.event, **{field.name: other}))
+    assume(canonical(spoilt.event) != canonical(which.event))
+    assume(type(decode(encode(spoilt)).event) is not Quarantined)
+    first = replay_records("run", [spoilt if one is which else one for one in records], program).divergences[0]
+    assert (first.position, first.recorded, first.replayed) == (which.position, spoilt.event, which.event)
+    assert {one.pointer.split("/")[1] for one in first.differences} == {field.name}
+
+
+@given(events)
+def test_events_are_the_same_where_they_are_spelled_alike(event: Event) -> None:
+    """Python takes `1`, `1.0` and `True` for one; a log does not, and does not mind the order of names."""
+    other = retyped(event)
+    assert event == other
+    assert same(event, other) == (canonical(event) == canonical(other))
+    assert same(event, msgspec.json.decode(canonical(event), type=type(event)))
 
 
 @settings(max_examples=60, deadline=None)
