@@ -30,6 +30,7 @@ from redrive_replays.report import Divergence, Outcome, Report
 
 # The parts of a program that say why a call is allowed or denied.
 JUDGES = frozenset({"policy", "contract"})
+BEGINNINGS = frozenset({RunStarted, RunForked})
 
 
 def replay_records(run_id: str, records: Iterable[Record], program: Program, *, guard: Guard | None = None) -> Report:
@@ -93,18 +94,20 @@ class _Replay:
             self.left_over += len(append) == 1 and type(first.event) in ANSWERS | DRIVERS
         else:
             evolve(self.state, first)
-            if type(first.event) is RunStarted:
-                self._prompted(first.event)
+            if type(first.event) in BEGINNINGS:
+                self._prompted()
             append = self._compare(append)
         for record in append:
             evolve(self.state, record)
 
-    def _prompted(self, event: RunStarted) -> None:
-        """A run begins with the prompt of the program that it is driven again with."""
-        if "prompt" in self._changed():
+    def _prompted(self) -> None:
+        """A run begins with the prompt of the program that it is driven again with, and goes on with it from a fork."""
+        started = self.state.started
+        if started is not None and "prompt" in self._changed():
             prompt = {name: part for name, part in self.program.parts.items() if name == "prompt"}
-            parts = {name: part for name, part in event.parts.items() if name != "prompt"} | prompt
-            self.state.messages[:] = opening(msgspec.structs.replace(event, parts=parts))
+            parts = {name: part for name, part in started.parts.items() if name != "prompt"} | prompt
+            begun = msgspec.structs.replace(started, parts=parts)
+            self.state.messages[: len(opening(started))] = opening(begun)
 
     def _unexpected(self, first: Record) -> str | None:
         """Why nothing can follow from this record; None if something can."""

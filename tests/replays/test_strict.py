@@ -40,6 +40,7 @@ from redrive_events import (
     canonical,
     decode,
     encode,
+    load_portable,
 )
 from redrive_replays import (
     Difference,
@@ -56,6 +57,7 @@ from redrive_replays import (
 from redrive_replays.difference import same
 from tests.processes import surroundings
 from tests.random_runs import driven_programs, programs, random_run, tapes
+from tests.renew_recordings import RECIPES, file_of
 from tests.shop import PURCHASE, recorded, seen, shop
 from tests.strategies import events, of_type
 
@@ -309,6 +311,18 @@ def test_after_a_divergence_the_recorded_state_is_gone_on_from() -> None:
     found = replay_records("run", tampered, program).divergences
     assert [(one.position, one.why) for one in found[:2]] == [(fact, "differs"), (17, "another event follows")]
     assert type(found[1].replayed).__name__ == "ObservationRefused", "the price was six, and never changes"
+
+
+def test_another_prompt_is_found_in_every_request_of_a_fork() -> None:
+    """What it inherits is not driven again, and is said to the model again, in the words of this program."""
+    name = "forked-with-a-read-and-a-write-under-way"
+    log, _ = load_portable(file_of(name))
+    records = list(log.read(name))
+    program = replace(RECIPES[name].program, prompt=({"role": "system", "content": "请有礼貌。"},))
+    found = replay_records(name, records, program)
+    asked = [one.position for one in records if one.run_id == name and type(one.event) is ModelAsked]
+    assert asked == [one.position for one in found.divergences]
+    assert {one.cause for one in found.divergences} == {"prompt"}
 
 
 @pytest.mark.parametrize("position", [one.position for one in RUN if one.cause and one.position < len(RUN)])
