@@ -57,7 +57,7 @@ class MemoryLog:
         with self._lock:
             order = self._order[max(after, 0) :]
         for offset, (run_id, position) in enumerate(order, start=max(after, 0) + 1):
-            yield offset, decode(self._own(run_id, position - 1)[0].line, run_id=run_id, position=position)
+            yield offset, decode(self._own(run_id, position - 1, 1)[0].line, run_id=run_id, position=position)
 
     def order(self, *, after: int = 0) -> Iterator[Span]:
         """The order without the records, see `EventLog.order`."""
@@ -105,10 +105,11 @@ class MemoryLog:
             last = lines[-1]
             self._tips[run_id] = Tip(last.position, last.digest, time_of(last.line))
 
-    def _own(self, run_id: str, after: int) -> list[StoredLine]:
-        """The lines of a run's own behind a position."""
+    def _own(self, run_id: str, after: int, count: int | None = None) -> list[StoredLine]:
+        """The lines of a run's own behind a position: all, or at most so many."""
         lines = self._streams.get(run_id, [])
-        return lines[max(after - lines[0].position + 1, 0) :] if lines else []
+        start = max(after - lines[0].position + 1, 0) if lines else 0
+        return lines[start : None if count is None else start + count]
 
     def _first(self, run_id: str) -> StoredLine | None:
         return next(iter(self._streams.get(run_id, [])), None)
@@ -132,8 +133,8 @@ class MemoryLog:
             order: list[tuple[str, int]] = []
 
             def stored(run_id: str, after: int, count: int) -> list[StoredLine]:
-                there = self._own(run_id, after) + [one for one in fresh.get(run_id, []) if one.position > after]
-                return there[:count]
+                there = self._own(run_id, after, count)
+                return (there + [one for one in fresh.get(run_id, []) if one.position > after])[:count]
 
             for batch, lines in batches:
                 run_id = batch.run_id
