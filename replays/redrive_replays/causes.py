@@ -115,9 +115,14 @@ def cause_of(
             return cause
     if changed:  # a change in one place may surface in another, such as a limit in the end of a run
         return next(iter(sorted(changed)))
-    if found and {one.pointer for one in found} == {"/state"}:
+    if is_of_use(found):
         return "model" if _other_usage(recorded, replayed, state) else "clock"
     return _of_input(recorded, replayed, after, state)
+
+
+def is_of_use(found: Sequence[Difference]) -> bool:
+    """Whether it shows in the sealed state alone, so that something else was used up by then."""
+    return bool(found) and {one.pointer for one in found} == {"/state"}
 
 
 def _likely(events: Sequence[Event]) -> Iterator[Cause]:

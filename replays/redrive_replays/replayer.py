@@ -23,7 +23,7 @@ from redrive_events import (
     kind_of,
 )
 from redrive_projections import RunState, evolve, is_answer, opening
-from redrive_replays.causes import Cause, cause_of, changes_of
+from redrive_replays.causes import Cause, cause_of, changes_of, is_of_use
 from redrive_replays.difference import Difference, differences, is_explaining, is_worded_otherwise, same
 from redrive_replays.guarded import Guard
 from redrive_replays.report import Divergence, Outcome, Report
@@ -170,8 +170,11 @@ class _Replay:
         self, first: Record, record: Record, why: str, replayed: Event | None, found: Sequence[Difference] = ()
     ) -> None:
         """Recording and replay part behind the input ``first``."""
-        changed = changes_of(self._changed(), rules=self.state.started.rules if self.state.started else RULES)
-        cause = cause_of(record.event, replayed, found, after=first, state=self.state, changed=changed)
+        if self.found and is_of_use(found) and is_of_use(self.found[-1].differences):
+            cause = self.found[-1].cause  # what was used up by then still is, and to look for why is dear
+        else:
+            changed = changes_of(self._changed(), rules=self.state.started.rules if self.state.started else RULES)
+            cause = cause_of(record.event, replayed, found, after=first, state=self.state, changed=changed)
         place = Divergence(record.position, first.position, why, record.event, replayed, tuple(found), cause)
         self.found.append(place)
 
