@@ -1,7 +1,8 @@
 """What would have happened: a recorded run driven again with something changed, as far as the recording can answer."""
 
-from redrive_replays.whatif.branch import Branch, Labelled, branched
+from redrive_replays.whatif.branch import Branch, Labelled
 from redrive_replays.whatif.changes import Changes, Doorway, InPlace
+from redrive_replays.whatif.driving import branched
 from redrive_replays.whatif.edge import EdgeReport, Effect, edge_report
 from redrive_replays.whatif.flips import Flip, Sureness
 from redrive_replays.whatif.live import Kind, Live, check_told_twice

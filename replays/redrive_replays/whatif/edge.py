@@ -177,29 +177,38 @@ def _effects(
         turn += type(event) is ModelReplied
         if not isinstance(event, ToolCalled) or event.effect not in ACTING or event.attempt > 1:
             continue
-        call = event.tool, canonical(event.arguments)
-        known: tuple[_Came, ...] = ("landed" if event.call in landed else "not landed", "open", "not landed")
-        came = next((one for one in known if made[*call, one]), None)
-        made[*call, came or "open"] -= came is not None
-        where = "before" if came == known[0] else "prevented" if came == "not landed" else "after"
-        where = "prevented" if came is None and turn <= branch.state.steps else where
+        has_landed, reached = event.call in landed, turn <= branch.state.steps
+        where = _where((event.tool, canonical(event.arguments)), made, landed=has_landed, reached=reached)
         verdict = verdicts.get(event.call, "")
-        found[where].append(
-            Effect(event.call, event.tool, event.arguments, verdict, event.call in landed, record.position)
-        )
+        found[where].append(Effect(event.call, event.tool, event.arguments, verdict, has_landed, record.position))
     return tuple(found["before"]), tuple(found["prevented"]), tuple(found["after"])
 
 
 _Came: TypeAlias = Literal["landed", "not landed", "open"]
+_Made: TypeAlias = Counter[tuple[str, bytes, _Came]]
 
 
-def _made(branch: Branch) -> Counter[tuple[str, bytes, _Came]]:
+def _where(call: tuple[str, bytes], made: _Made, *, landed: bool, reached: bool) -> str:
+    """Where a recorded write stands, by what came of the same one in the branch, which is taken out of ``made``.
+
+    ``reached`` is whether the branch has come to its turn.
+    """
+    recorded: _Came = "landed" if landed else "not landed"
+    known: tuple[_Came, ...] = (recorded, "open", "not landed")
+    for came in known:
+        if made[*call, came]:
+            made[*call, came] -= 1
+            return "before" if came == recorded else "after" if came == "open" else "prevented"
+    return "prevented" if reached else "after"
+
+
+def _made(branch: Branch) -> _Made:
     """The writes of a branch, and what came of each; that is open as long as nothing, or no person's word, has come."""
     requests, calls = branch.state.requests.values(), branch.state.calls
     events = [one.record.event for one in branch.records]
     waiting = {one.call for one in requests if isinstance(one, ToolCalled)}
     landed = {one.call for one in events if isinstance(one, EffectConfirmed)}
-    made = Counter[tuple[str, bytes, _Came]]()
+    made: _Made = Counter()
     for one in events:
         if isinstance(one, ToolCalled) and one.attempt == 1:
             came: _Came = "open" if one.call in waiting else "landed" if one.call in landed else "not landed"

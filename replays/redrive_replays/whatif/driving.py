@@ -1,0 +1,372 @@
+"""A recorded run driven again as a branch: with the recorded answers, and no further than they surely go."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from redrive_engine import Happened, Mask, Program, append_of, mint, waiting_of
+from redrive_engine.live import given_up
+from redrive_engine.loop import ACTING
+from redrive_engine.masking import OPEN
+from redrive_events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    DeadlinePassed,
+    LeaseGranted,
+    OutcomeStated,
+    PersonAsked,
+    ReconcileAsked,
+    Record,
+    Request,
+    RunStarted,
+    SignalsHeard,
+    ToolCalled,
+)
+from redrive_projections import OF_PEOPLE
+from redrive_replays.redriving import begun_anew
+from redrive_replays.whatif.branch import Branch, Edge, Label, Labelled
+from redrive_replays.whatif.changes import Changes, Doorway, InPlace, door_of
+from redrive_replays.whatif.course import Course, Open
+from redrive_replays.whatif.live import LIVES, Asking, Live, asking
+from redrive_replays.whatif.nearby import ASSUMED, assumable, given_to, is_of_another, may_finish, number_of
+from redrive_replays.whatif.recorded import Answered, Recorded, Unasked, as_of_call, happened, later, recorded_in
+
+# When an answer comes of which the recording says that it did not come in time.
+FAR = datetime.max.replace(tzinfo=UTC)
+
+
+class _Served(NamedTuple):
+    """An answer for an open request: when it comes, and what it is worth."""
+
+    at: datetime
+    order: int
+    position: int
+    happened: Happened
+    label: Label
+
+
+def branched(
+    records: Sequence[Record],
+    program: Program,
+    changes: Changes | None = None,
+    *,
+    live: Live | None = None,
+    mask: Mask | None = None,
+) -> Branch:
+    """Drive a recorded run again under ``program``, changed by ``changes``, with its recorded answers.
+
+    Each answer is served once, to what it surely answers; time is virtual. No tool, model or person is asked but those
+    that are ``live``, and these only for what the recording surely has not. ``mask`` is that of the run, which a masked
+    one needs where something is given or asked.
+
+    Raises:
+        CannotReplay: the records do not begin with the start of a run.
+        BadInput: a change cannot be made, or what is new in a masked run cannot be masked.
+    """
+    changes = changes or Changes()
+    start = begun_anew(records)
+    assert isinstance(start.event, RunStarted)
+    door = door_of(start.event, mask, run_id=start.run_id) if live or changes.gives else OPEN
+    door.learn(records)
+    changes = changes.masked(door)
+    program = changes.program(program)
+    with asking(live, program, start.run_id, door) as asked:
+        drive = _Drive(program, recorded_in(records, changes), changes, asked)
+        drive.run()
+    return drive.branch
+
+
+class _Drive:
+    """One branch on its way; what is open in it stands under the position of its request.
+
+    ``matched`` are the recorded answers that are to come, ``came`` those of the living; ``unsure`` are the requests
+    whose recorded answer is none here, ``assumed`` those that an assumption answers, ``asked_live`` those that the
+    living were asked. ``given`` is what has been said by its number, ``called_live`` the calls that were really made.
+    ``stopped`` is when the run began to end; ``turn``, ``behind`` and ``noted`` say where in its turn it is, and which
+    signals its recording had heard by then.
+    """
+
+    def __init__(self, program: Program, recorded: Recorded, changes: Changes, living: Asking | None) -> None:
+        self.branch, self.changes, self.living = Branch(program, recorded), changes, living
+        self.course = Course()
+        self.matched: dict[int, Answered] = {}
+        self.assumed: set[int] = set()
+        self.unsure: set[int] = set()
+        self.stopped: datetime | None = None
+        self.given: set[tuple[type, int]] = set()
+        self.asked_live: set[int] = set()
+        self.called_live: set[int] = set()
+        self.came: dict[int, _Served] = {}
+        self.turn, self.behind, self.noted = 0, 0, 0
+
+    def run(self) -> None:
+        """From its start to its end, or to its edge."""
+        program, recorded, state = self.branch.program, self.branch.recorded, self.branch.state
+        start = recorded.start
+        state.run_id = start.run_id
+        assert isinstance(start.event, RunStarted)
+        nonce = start.event.nonce if self.living is None or "writes" not in self.living.live.kinds else mint()
+        started = msgspec.structs.replace(start.event, contract=program.terms, parts=program.parts, nonce=nonce)
+        self._append(Happened(started, start.at), "recorded")
+        first = recorded.lease
+        while first is not None and recorded.unasked and recorded.unasked[0].position < first.position:
+            self._heard(recorded.unasked.popleft())
+        lease = LeaseGranted(worker="branch", epoch=1) if first is None else happened(first)
+        self._append(Happened(lease, start.at if first is None else first.at), "recorded")
+        while state.end is None and self.branch.edge is None:
+            self._further()
+
+    def _further(self) -> None:
+        """One input further: a signal in its turn, the answer that comes first, or a limit of time before it."""
+        state, signals = self.branch.state, self.branch.recorded.unasked
+        assert state.now is not None
+        if signals and (signals[0].turn, signals[0].behind) <= (self.turn, self.behind):
+            self._heard(signals.popleft())
+        elif state.unheard and not self._answered_before_heard():
+            self._append(Happened(SignalsHeard(), state.now), "recomputed")
+        elif (served := self._first()) is not None:
+            waiting = waiting_of(state, self.branch.program.terms.budget)
+            if served.at == FAR and waiting.deadline is None:  # asked without a limit here
+                self.branch.edge = self._edge(served.position)
+                return
+            if waiting.deadline is not None and waiting.deadline <= served.at and not self._is_late(served.position):
+                self._append(Happened(DeadlinePassed(which=waiting.limit), waiting.deadline), "recomputed")
+                return
+            self.matched.pop(served.position, None)
+            self.came.pop(served.position, None)
+            self._append(served.happened, served.label)
+            self.behind += 1
+            self.noted = self.branch.recorded.heard.get(served.order, self.noted)
+
+    def _answered_before_heard(self) -> bool:
+        """Whether in the recording an answer came before anybody took note of the signal, or did so itself."""
+        known = (self.branch.recorded.peek(one.key(self.course.calls), one.turn) for one in self.course.open.values())
+        return any(one.position <= self.noted for one in [*known, *self.matched.values()] if one is not None)
+
+    def _heard(self, signal: Unasked) -> None:
+        """A signal keeps its turn; that an idle worker took note of it is said again only where there is one."""
+        state = self.branch.state
+        assert state.now is not None
+        if isinstance(signal.event, ApprovalGiven | OutcomeStated) and self._asked_about(signal.event.call):
+            return  # it came too late then, or spoke of something else
+        if state.unheard or not isinstance(signal.event, SignalsHeard):
+            label: Label = "recomputed" if isinstance(signal.event, SignalsHeard) else "recorded"
+            self._append(Happened(signal.event, later(state.now, signal.since)), label)
+            self.noted = self.branch.recorded.heard.get(signal.position, 0)
+
+    def _asked_about(self, call: int) -> bool:
+        """Whether a person is asked about this call."""
+        asked = [one for one in self.branch.state.requests.values() if isinstance(one, ApprovalAsked | PersonAsked)]
+        return any(call == (one.call if isinstance(one, ApprovalAsked) else one.effect) for one in asked)
+
+    def _first(self) -> _Served | None:
+        """The answer that comes first; None at the edge. The living are asked once all others are known."""
+        while True:
+            found, living, missing = list[_Served](), list[int](), list[int]()
+            for position, request in self.branch.state.requests.items():
+                served = self.came.get(position) or self._served(position, request)
+                if served is None:
+                    (living if self._lives(position, request) else missing).append(position)
+                else:
+                    found.append(served)
+            if missing and not (found and all(self._waits(one, min(found)) for one in missing)):
+                self.branch.edge = self._edge(missing[0])
+                return None
+            first = min([*found, *([self._lived(living)] if living else [])])
+            if self._is_over(first.at) or self._is_sure(first.position):
+                return first
+            self._drop(first.position)
+
+    def _waits(self, position: int, served: _Served) -> bool:
+        """Whether a recorded answer comes behind that of a person, beside a write that they allow only then."""
+        allows = isinstance(self.branch.state.requests[served.position], ApprovalAsked)
+        return allows and self.branch.recorded.awaits(self.course, position, served.at, served.order)
+
+    def _is_late(self, position: int) -> bool:
+        """Whether the recorded worker noticed by this answer alone that the time was over."""
+        answer = self.matched.get(position)
+        return answer is not None and answer.overdue == "late"
+
+    def _is_over(self, at: datetime) -> bool:
+        """Whether a limit of time passes before this."""
+        deadline = waiting_of(self.branch.state, self.branch.program.terms.budget).deadline
+        return deadline is not None and deadline <= at
+
+    def _is_sure(self, position: int) -> bool:
+        """Whether what came to pass beside a call is what did in the recording, before its answer and behind it."""
+        answer, state = self.matched.get(position), self.branch.state
+        if answer is None or answer.given or position in self.assumed:
+            return True
+        if answer.stopped is not None and self.stopped is None:
+            return False
+        if not isinstance(answer.request, ToolCalled):
+            return True
+        if self.course.settled(self.course.open[position]) != answer.settled:
+            return False
+        beside = (at for at, one in state.requests.items() if isinstance(one, ToolCalled) and one.effect in ACTING)
+        return all(at in self.matched and not self.matched[at].given for at in beside if at != position)
+
+    def _drop(self, position: int) -> None:
+        """The recorded answer of a request is none here, and may be one elsewhere."""
+        self.unsure.add(position)
+        self.branch.recorded.served.discard(self.matched.pop(position).position)
+
+    def _edge(self, position: int) -> Edge:
+        request, asked = self.branch.state.requests[position], self.course.open[position]
+        nearby = not self.changes.beyond and assumable(self.branch.recorded, request, asked) is not None
+        return Edge(position, request, asked.turn, nearby)
+
+    def _served(self, position: int, request: Request) -> _Served | None:
+        """The answer to an open request; None if the recording has none that is sure, or may be assumed."""
+        asked, key = self.course.open[position], self.course.key(position)
+        door = self._doorway(request)
+        if door is not None and (given := door.before(position, request, asked.at)) is not None:
+            return self._in_place(given, position, asked.at, 0)
+        answer = self.matched.get(position)
+        if answer is not None and answer.key != key and not answer.given and position not in self.assumed:
+            self._drop(position)  # another write has begun beside it since it was asked
+            answer = None
+        if answer is None and position not in self.asked_live:
+            by_number = self._given(position, request)
+            answer = None if by_number is None or is_of_another(self.branch.recorded, by_number) else by_number
+            if answer is None and position not in self.unsure:
+                answer = self.branch.recorded.peek(key, asked.turn)
+            answer = answer or by_number
+            if answer is None and not self._lives(position, request):
+                answer = self._assumed(position, request, asked)
+            if answer is not None:
+                self.matched[position] = self.branch.recorded.mark(answer)
+                self.given |= {(type(request), number_of(answer))} if answer.given else set()
+        if answer is None:
+            return self._without(position, request, asked)
+        return self._answered(position, request, asked, answer)
+
+    def _given(self, position: int, request: Request) -> Answered | None:
+        """What was given for a request of this number, unless it has answered already."""
+        asked, key = self.course.open[position], self.course.key(position)
+        found = given_to(self.branch.recorded, request, asked, key, self.changes)
+        return None if found is None or (type(request), number_of(found)) in self.given else found
+
+    def _lives(self, position: int, request: Request) -> bool:
+        """Whether the living are asked: after a stop nothing new is begun, but what became of a write can be known."""
+        if self.living is None:
+            return False
+        if position in self.asked_live:
+            return True
+        if isinstance(request, ReconcileAsked):
+            return request.call in self.called_live
+        return self.branch.state.stop is None and position not in self.matched and self.living.live.asks(request)
+
+    def _lived(self, positions: Sequence[int]) -> _Served:
+        """What comes first of the living; if that is a limit of time, it is found where that is looked at."""
+        assert self.living is not None
+        state = self.branch.state
+        assert state.now is not None
+        for position in positions:
+            request = state.requests[position]
+            if position not in self.asked_live:
+                self._note(position, LIVES[type(request)].format(request=request))
+            self.asked_live.add(position)
+            self.called_live |= {request.call} if isinstance(request, ToolCalled) else set()
+        waiting = waiting_of(state, self.branch.program.terms.budget)
+        asked = {position: state.requests[position] for position in positions}
+        event, at, cause = self.living.answer(dataclasses.replace(waiting, requests=asked), state.now)
+        if not cause:
+            return _Served(FAR, 0, positions[0], Happened(event, FAR), "live")
+        self.came[cause] = _Served(at, 0, cause, Happened(event, at, cause), "live")
+        return self.came[cause]
+
+    def _answered(self, position: int, request: Request, asked: Open, answer: Answered) -> _Served | None:
+        if answer.answer is None:
+            return _Served(FAR, answer.position, position, Happened(SignalsHeard(), FAR), "recorded")
+        at, order, ending = later(asked.at, answer.took), answer.position, self._ending(request, answer)
+        if self.stopped is not None and ending is not None:
+            if answer.stopped is None or answer.given:
+                over = given_up(request, stopping=True)
+                return _Served(ending, 0, position, Happened(over, ending, position), "recomputed")
+            at, order = ending, 0  # all that is given up then is so in the order of the requests
+        number = request.effect if isinstance(request, PersonAsked) else getattr(request, "call", None)
+        event = as_of_call(answer.answer, number or 0)
+        label: Label = "recorded" if asked.turn == answer.turn else "recorded, moved"
+        label = "given" if answer.given else "assumed" if position in self.assumed else label
+        limit_ms = request.timeout_ms if isinstance(request, ToolCalled) else None
+        if isinstance(answer.request, ToolCalled) and limit_ms != answer.request.timeout_ms:
+            if getattr(event, "status", "") == "timeout":
+                return None  # nobody recorded what came later
+            if limit_ms is not None and answer.took > timedelta(milliseconds=limit_ms):
+                at, label = later(asked.at, timedelta(milliseconds=limit_ms)), "recomputed"
+                event = given_up(request, stopping=False)
+        door = self._doorway(request)
+        if door is not None and (given := door.behind(position, request, event, at)) is not None:  # type: ignore[arg-type]
+            return self._in_place(given, position, at, answer.position)
+        cause = 0 if type(request) in OF_PEOPLE else position
+        return _Served(at, order, position, Happened(event, at, cause), label)
+
+    def _doorway(self, request: Request) -> Doorway | None:
+        """What stands in the door: nothing in that of people, nor once the run is ending."""
+        return self.changes.doorway if self.branch.state.stop is None and type(request) not in OF_PEOPLE else None
+
+    def _in_place(self, given: InPlace, position: int, at: datetime, order: int) -> _Served:
+        if given.assumption:
+            self._assume(position, given.assumption)
+        happened = Happened(given.answer, later(at, given.later), position)
+        return _Served(happened.at, order, position, happened, "assumed" if given.assumption else "given")
+
+    def _ending(self, request: Request, answer: Answered) -> datetime | None:
+        """When a request is given up as the run is ending; None for a write that ends within the grace."""
+        if self.stopped is None:
+            return None
+        if answer.stopped is not None:
+            return later(self.stopped, answer.stopped)
+        return None if answer.overdue or may_finish(request) else self.stopped
+
+    def _without(self, position: int, request: Request, asked: Open) -> _Served | None:
+        """A request without an answer is given up when the run has stopped; an approval may be assumed.
+
+        Of a write nobody knows what would have been heard within the grace.
+        """
+        now = self.branch.state.now or asked.at
+        if self.branch.state.stop is not None and not may_finish(request):
+            return _Served(now, 0, position, Happened(given_up(request, stopping=True), now, position), "recomputed")
+        if isinstance(request, ApprovalAsked) and self.changes.approvals != "stop":
+            answer = self.changes.approvals
+            self._assume(position, f"the approval of call {request.call} is answered by {answer!r}")
+            given = ApprovalGiven(call=request.call, digest=request.digest, by="what-if", answer=answer)
+            return _Served(now, 0, position, Happened(given, now), "assumed")
+        return None
+
+    def _assumed(self, position: int, request: Request, asked: Open) -> Answered | None:
+        """The answer that is taken for one, if the branch goes beyond what is sure."""
+        if not self.changes.beyond:
+            return None
+        found = assumable(self.branch.recorded, request, asked)
+        if found is not None:
+            self._assume(position, f"{ASSUMED[type(request)]} at {found.position} is the answer here too")
+        return found
+
+    def _assume(self, position: int, what: str) -> None:
+        if position not in self.assumed:
+            self.assumed.add(position)
+            self._note(position, what)
+
+    def _note(self, position: int, what: str) -> None:
+        """An assumption by its turn: all that follows rests on it."""
+        self.branch.assumptions.append(f"turn {self.course.open[position].turn + 1}: {what}")
+
+    def _append(self, what: Happened, label: Label) -> None:
+        state, assumptions = self.branch.state, tuple(range(1, len(self.branch.assumptions) + 1))
+        batch = append_of(self.branch.program, state, what)
+        self.course.take(state, batch)
+        if self.living is not None:
+            self.living.take(state.run_id, batch)
+        self.branch.records.append(Labelled(batch[0], label, assumptions))
+        self.branch.records += [Labelled(record, "recomputed", assumptions) for record in batch[1:]]
+        if state.steps != self.turn:
+            self.turn, self.behind = state.steps, 0
+        if self.stopped is None and state.stop is not None:
+            self.stopped = state.now
