@@ -34,6 +34,7 @@ from redrive_events import (
     StaleAppend,
     Terms,
     check_run_id,
+    check_undamaged,
 )
 from redrive_projections import Fact, RunState, status
 
@@ -166,6 +167,7 @@ class Agent:
             BadInput: the id is taken by a run that was asked for otherwise, or masked under another key, or may not be
                 an id; the model cannot be asked, or nobody knows what it costs where the contract limits that.
             LeaseHeld: another worker drives the run.
+            BrokenChain: the run, or what it was forked from, is damaged.
         """
         around = surroundings or Surroundings()
         run_id = _own_run_id(run_id or around.mint()[:10])
@@ -263,7 +265,8 @@ class Agent:
 
 
 def _gone_on(log: EventLog, run_id: str, started: RunStarted, mask: Mask | None) -> Door:
-    """The door of a run that was begun before, if it was asked for as ``started`` is."""
+    """The door of a run that was begun before, if it was asked for as ``started`` is, and is as it was written."""
+    check_undamaged(log, run_id)
     before = state_of(log, run_id).started
     assert before is not None
     door = Door.of(before, mask, run_id=run_id)

@@ -16,6 +16,7 @@ from redrive_events import (
     CONCLUSIONS,
     EVENTS,
     STRANGERS,
+    BrokenChain,
     DecisionMade,
     Event,
     EventLog,
@@ -90,10 +91,13 @@ def state_of(log: EventLog, run_id: str) -> RunState:
     Raises:
         NoSuchRun: nobody began that run.
         UnknownEvent: one of its events cannot be read, so nobody knows how it stands.
+        BrokenChain: how it was begun is missing.
     """
     s = fold(log.read(run_id))
     for position, reason in s.quarantined.items():
         raise UnknownEvent(reason, run_id=run_id, position=position)
+    if s.started is None and s.position:
+        raise BrokenChain(run_id, position=1, problem="the start of the run is missing", damage="missing")
     if s.started is None:
         raise NoSuchRun("nobody began this run", place=f"run {run_id}")
     return s

@@ -32,6 +32,7 @@ from redrive_events import (
     ToolCalled,
     UnknownEvent,
     check_run_id,
+    check_undamaged,
 )
 from redrive_projections import Effect, RunState, effects, is_run, state_at
 
@@ -75,9 +76,11 @@ def fork(
     Raises:
         NoSuchRun: nobody began that run.
         UnknownEvent: one of its events up to there cannot be read.
+        BrokenChain: it is damaged up to there.
         BadInput: it cannot be forked there, or not under this id; the contract or the policy cannot be used.
     """
     new_id = _free(new_id or mint()[:10])
+    check_undamaged(log, run_id, until=position)
     _check_place(log, run_id, position)
     state = state_at(log, run_id, position)
     parent = state.run_id

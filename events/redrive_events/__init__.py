@@ -48,7 +48,7 @@ from redrive_events.content import (
     calls_of,
     text_of,
 )
-from redrive_events.damage import damage_of
+from redrive_events.damage import check_undamaged, damage_of
 from redrive_events.details import (
     Claim,
     Grade,
@@ -284,6 +284,7 @@ __all__ = [
     "canonical",
     "check_batch",
     "check_run_id",
+    "check_undamaged",
     "checked",
     "damage_of",
     "decode",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from redrive_events.chain import Link, links, misplaced
 from redrive_events.codec import decode
-from redrive_events.errors import LogUnusable
+from redrive_events.errors import BrokenChain, LogUnusable
 from redrive_events.log import Damage, EventLog, Head
 from redrive_events.quarantine import Quarantined
 
@@ -31,6 +31,17 @@ def damage_of(log: EventLog, head: Head) -> Damage | None:
     if last.position > written:
         return Damage(run_id, written + 1, "extra", f"extra, the head says that {written} records were written")
     return None
+
+
+def check_undamaged(log: EventLog, run_id: str, *, until: int | None = None) -> None:
+    """Refuse to go on from a run that is not what was written, up to a position where one is given.
+
+    Raises:
+        BrokenChain: it is damaged; what merely cannot be read is left to whoever reads it.
+    """
+    found = damage_of(log, log.head(run_id))
+    if found is not None and found.kind != "unreadable" and (until is None or found.position <= until):
+        raise BrokenChain(run_id, position=found.position, problem=found.problem, damage=found.kind)
 
 
 class _Place(NamedTuple):

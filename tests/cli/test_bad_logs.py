@@ -77,3 +77,44 @@ def test_the_log_that_the_surroundings_name(redrive: Redrive, folder: Path, monk
     monkeypatch.setenv("REDRIVE_LOG", "there.db")
     assert redrive("runs").err == "redrive: there.db: no such log\n"
     assert redrive("runs", "--log", "here.db").err == "redrive: here.db: no such log\n"
+
+
+GOING_ON = [
+    ["run", "refund_desk:agent", "--run-id", "again"],
+    ["run", "refund_desk:agent", "--run-id", "again", "--goal", "Refund ord_123", "--principal", "ana"],
+    ["fork", "again", "--at", "12", "--run-id", "third"],
+]
+SAYING = [["say", "again", "Hello."], ["cancel", "again"]]
+LOST = [
+    pytest.param("id >> 32 = 1", "position 1: missing, position 12 stands here", GOING_ON, id="all"),
+    pytest.param("id >> 32 = 1", "position 1: the start of the run is missing", SAYING, id="all, and somebody speaks"),
+    pytest.param("id = (1 << 32) + 7", "position 4: missing, position 8 stands here", GOING_ON, id="some"),
+]
+
+
+@pytest.mark.parametrize(("lost", "problem", "commands"), LOST)
+def test_nothing_goes_on_from_a_run_that_is_damaged(
+    redrive: Redrive, refund: str, folder: Path, lost: str, problem: str, commands: list[list[str]]
+) -> None:
+    """What a fork inherits is lost from the log: one line, nothing acts, and nothing is written."""
+    assert redrive("fork", refund, "--at", "11", "--run-id", "again").code == 0
+    db = sqlite3.connect(folder / "redrive.db")
+    db.execute("DROP TRIGGER events_refuse_delete")
+    db.execute(f"DELETE FROM events WHERE {lost}")
+    db.commit()
+    before = db.execute("SELECT run_id, position FROM runs").fetchall()
+    for command in commands:
+        assert redrive(*command) == (1, "", f"redrive: run again: {problem}\n")
+    assert db.execute("SELECT run_id, position FROM runs").fetchall() == before
+    db.close()
+
+
+def test_a_run_is_forked_in_front_of_what_is_damaged(redrive: Redrive, refund: str, folder: Path) -> None:
+    """What is lost behind the fork is no part of it."""
+    db = sqlite3.connect(folder / "redrive.db")
+    db.execute("DROP TRIGGER events_refuse_delete")
+    db.execute("DELETE FROM events WHERE id >= (1 << 32) + 15")
+    db.commit()
+    db.close()
+    assert redrive("fork", refund, "--at", "11", "--run-id", "again").code == 0
+    assert redrive("run", "refund_desk:agent", "--run-id", "again").code == 0

@@ -19,7 +19,7 @@ from redrive.options import LOG, DurabilityOption, JsonOption, LogOption
 from redrive.talking import Talk
 from redrive.terminal import say, say_json
 from redrive_engine import Run, lessons, mint
-from redrive_events import BadInput, EventLog, Json, NoSuchRun, RunStarted
+from redrive_events import BadInput, EventLog, Json, NoSuchRun, RunStarted, check_undamaged
 from redrive_projections import one_line, start_of
 
 FINE = ("succeeded", "finished")
@@ -104,7 +104,10 @@ def _check_goal(goal: str | None, run_id: str) -> None:
 
 def _begun(target: EventLog, path: Path, run_id: str) -> RunStarted:
     """How the run was begun that is to be gone on with."""
-    started = start_of(target.read(run_id)) if path.exists() else None
+    started = None
+    if path.exists():
+        check_undamaged(target, run_id)
+        started = start_of(target.read(run_id))
     if started is None:
         raise NoSuchRun("nobody began this run; give --goal to begin it", place=f"run {run_id}")
     return started
