@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -26,4 +26,8 @@ RunsArgument: TypeAlias = Annotated[
 ]
 AgentOption: TypeAlias = Annotated[
     str | None, typer.Option("--agent", metavar="MODULE:ATTR", help="The agent whose program is used.")
+]
+BeyondOption: TypeAlias = Annotated[
+    Literal["sure", "recorded"],
+    typer.Option("--beyond", help="How far to go on: no further than is sure, or with what was recorded nearby."),
 ]

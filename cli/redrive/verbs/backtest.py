@@ -12,11 +12,10 @@ import typer
 
 from redrive.agents import agent_named
 from redrive.chosen import Choice
-from redrive.options import LOG, AgentOption, JsonOption, LogOption
+from redrive.options import LOG, AgentOption, BeyondOption, JsonOption, LogOption
 from redrive.rejudged import Tested
 from redrive.spread import cores, spread
 from redrive.terminal import counting, say, say_json, watched
-from redrive.verbs.whatif import BeyondOption
 from redrive_engine import Agent, Program
 from redrive_engine.policy import Policy, policy_in
 from redrive_events import EventLog, RunStarted, SqliteLog

@@ -14,13 +14,12 @@ from rich.text import Text
 
 from redrive.agents import agent_named, tools_named
 from redrive.chosen import Choice
-from redrive.driving import program_of
+from redrive.driving import agent_and_program
 from redrive.files import replacing
-from redrive.options import LOG, AgentOption, JsonOption, LogOption
+from redrive.options import LOG, AgentOption, BeyondOption, JsonOption, LogOption
 from redrive.terminal import Cell, columns, say, say_json
-from redrive_engine import Agent, registered
-from redrive_events import BadInput, RunStarted, write_portable
-from redrive_replays import Recording
+from redrive_engine import Agent
+from redrive_events import BadInput, write_portable
 from redrive_replays.faults import CHECKS, Hit, Recorded, Round, Row, Setting, Table, faulted, slices_named
 
 Answer = Literal["none", "grant", "refuse"]
@@ -51,10 +50,6 @@ StandInOption = Annotated[
     typer.Option("--stand-in", metavar="MODULE:ATTR", help="A tool, or tools, called in place of those so named."),
 ]
 ApprovalsOption = Annotated[Answer, typer.Option("--approvals", help="What becomes of a call a person is asked about.")]
-BeyondOption = Annotated[
-    Literal["sure", "recorded"],
-    typer.Option("--beyond", help="How far a recorded run goes: as is sure, or with what was recorded nearby."),
-]
 KeepOption = Annotated[
     Path | None, typer.Option("--keep", metavar="DIR", help="Write each run that broke a promise as a recording.")
 ]
@@ -101,9 +96,8 @@ def faults(
         _only(what, "an agent", **of_agents, call_writes=call_writes, stand_in=stand_in)
         with Choice(log) as choice:
             recording = choice.one(what).recording()
-        trying = Recorded(
-            recording.records, program_of(recording, agent), _reconciles(recording, agent), beyond == "recorded"
-        )
+        known, program = agent_and_program(recording, agent)
+        trying = Recorded(recording.records, program, _reconciles(known), beyond == "recorded")
     with redirect_stdout(sys.stderr):  # a tool may print: stdout has the table
         table = faulted(trying, slices=slices, seed=seed, rounds=rounds)
     kept = {one.course.run_id: _kept(keep, one) for _, one in table.broken} if keep else {}
@@ -121,12 +115,9 @@ def _only(what: str, of: str, **given: object) -> None:
             raise BadInput(f"--{name.replace('_', '-')} is for {of}", place=what)
 
 
-def _reconciles(recording: Recording, agent: str | None) -> frozenset[str]:
+def _reconciles(agent: Agent | None) -> frozenset[str]:
     """The tools of which an authority could say what became of a call."""
-    started = recording.records[0].event
-    assert isinstance(started, RunStarted)
-    known: Agent | None = agent_named(agent) if agent else registered(started.agent)
-    tools = known.tools if known else {}
+    tools = agent.tools if agent else {}
     return frozenset(name for name, tool in tools.items() if tool.reconciler is not None)
 
 

@@ -15,7 +15,7 @@ from redrive.driving import agent_and_program
 from redrive.given import by_number, observations_by_call, text_in
 from redrive.imagined import concealed, imagined
 from redrive.masking import Shown, UnmaskedOption, mask_here
-from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
+from redrive.options import LOG, AgentOption, BeyondOption, JsonOption, LogOption, RunArgument
 from redrive.terminal import say, say_json
 from redrive_engine import Agent, Contract, Mask
 from redrive_engine.policy import RulesPolicy
@@ -44,13 +44,9 @@ ApprovalsOption = Annotated[
     Literal["stop", "grant", "refuse"],
     typer.Option("--approvals", help="What becomes of an approval that the recording does not have."),
 ]
-BeyondOption = Annotated[
-    Literal["sure", "recorded"],
-    typer.Option("--beyond", help="How far to go on: no further than is sure, or with what was recorded nearby."),
-]
 
 
-class Asked(StrEnum):
+class LiveKind(StrEnum):
     """Who is really asked: as `Kind`, in the one form in which an option may be given often."""
 
     MODEL = "model"
@@ -59,7 +55,7 @@ class Asked(StrEnum):
 
 
 LiveOption = Annotated[
-    list[Asked] | None,
+    list[LiveKind] | None,
     typer.Option(
         "--live",
         help="Ask the agent's model, tools that read or tools that write where the recording has no sure answer.",
