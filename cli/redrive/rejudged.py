@@ -83,9 +83,8 @@ def _place(value: Json) -> int | None:
 
 def _row(one: Consequence) -> tuple[str, ...]:
     first = one.first
-    flip = (
-        f"call {first.call} {first.tool}: {first.before} → {first.after}{' otherwise' * (first.before == first.after)}"
-    )
+    after = f"{first.after} otherwise" if first.before == first.after else first.after
+    flip = f"call {first.call} {first.tool}: {first.before} → {after}"
     prevented = ", ".join(f"call {call}" for call in one.prevented)
     if one.why:
         return one.run_id, flip, f"{one.sureness}: {one.why}"

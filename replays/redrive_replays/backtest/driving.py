@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple, TypeAlias
 from redrive_engine import Program
 from redrive_engine.policy import Policy
 from redrive_events import BadInput, CannotReplay, Record
-from redrive_projections import start_of
 from redrive_replays.backtest.judging import Flipped, Judged
 from redrive_replays.whatif import Changes, branched, edge_report
 
@@ -44,7 +43,7 @@ def consequence(
         return Consequence(first.run_id, first, "not judged", why=str(error))
     report = edge_report(records, branch)
     if report.turn < first.step:  # the policy has changed nothing by then
-        return Consequence(first.run_id, first, "not judged", why=_parted(records, program))
+        return Consequence(first.run_id, first, "not judged", why=_parted(report.changed_parts))
     return Consequence(
         first.run_id,
         first,
@@ -57,19 +56,17 @@ def consequence(
     )
 
 
-def _parted(records: Sequence[Record], program: Program) -> str:
+def _parted(changed_parts: Iterable[str]) -> str:
     """Why a run takes another course before its first flip: it was recorded by another program."""
-    started = start_of(records)
-    recorded = {} if started is None else {name: part.digest for name, part in started.parts.items()}
-    now = {name: part.digest for name, part in program.parts.items()}
-    changed = sorted(name for name in {*recorded, *now} - {"policy"} if recorded.get(name) != now.get(name))
-    return f"its agent is another by now, so that it parts before its first flip: {', '.join(changed) or 'its code'}"
+    changed = ", ".join(sorted(name for name in changed_parts if name != "policy"))
+    return f"its agent is another by now, so that it parts before its first flip: {changed or 'its code'}"
 
 
 def undriven(judged: Judged, first: Flipped) -> Consequence | None:
     """What is said of a run that flips and was not recorded in full, so that it cannot be driven; None of others."""
-    grade = judged.grades.get(first.run_id)
-    return (grade and Consequence(first.run_id, first, "not judged", why=f"it was imported as {grade}")) or None
+    if (grade := judged.grades.get(first.run_id)) is None:
+        return None
+    return Consequence(first.run_id, first, "not judged", why=f"it was imported as {grade}")
 
 
 def consequences(
