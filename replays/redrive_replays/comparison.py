@@ -29,9 +29,9 @@ from redrive_replays.causes import Cause, cause_of, changes_of
 from redrive_replays.difference import Difference, differences
 from redrive_replays.replayer import changed_parts
 
-# What an event holds of where it and others stand, and of which run it is: it says nothing of what happened.
+# What an event holds of where and when it and others stand, and of which run it is: it says nothing of what happened.
 PLACES: Final = frozenset(
-    {"kept", "new", "evidence", "supersedes", "window", "state", "claims", "key", "nonce", "expires"}
+    {"kept", "new", "evidence", "supersedes", "window", "state", "claims", "key", "nonce", "expires", "started"}
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -14,20 +15,26 @@ from refund_desk.shop import Bank
 from tests.cli.conftest import Redrive
 
 
-def another(run_id: str) -> None:
+def another(run_id: str, around: Surroundings | None = None) -> None:
     """A further run of the desk in the same log."""
+    around = around or Surroundings.fixed(StillClock())
     log = rd.SqliteLog("redrive.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(desk, "bank", Bank())
-        agent.run(
-            "Refund ord_123", principal="ana", log=log, run_id=run_id, surroundings=Surroundings.fixed(StillClock())
-        )
+        agent.run("Refund ord_123", principal="ana", log=log, run_id=run_id, surroundings=around)
     log.close()
 
 
 def test_two_runs_of_the_same_are_the_same(redrive: Redrive, refund: str) -> None:
     """Only who asked for them differs here, and that is said."""
     assert redrive("diff", refund, refund) == (0, "refund-1  refund-1  same\n", "")
+
+
+def test_two_live_runs_of_the_same_are_the_same(redrive: Redrive, folder: Path) -> None:
+    """Whatever the clock says, as it does when a tool begins."""
+    for name in ("one", "two"):
+        another(name, Surroundings())
+    assert redrive("diff", "one", "two") == (0, "one  two  same\n", "")
 
 
 def test_two_runs_are_laid_side_by_side(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
