@@ -86,6 +86,8 @@ def fork(
     parent = state.run_id
     for place, reason in state.quarantined.items():
         raise UnknownEvent(reason, run_id=run_id, position=place)
+    if agent is None and state.started is not None and state.started.source is not None:
+        raise BadInput("it is imported, and only an agent of yours can go on with it; give one", place=f"run {run_id}")
     event = _forked(log, state, agent, contract, policy, labels)
     if says_something(event):
         event = masked_event(door_of(log, run_id, mask), event)
@@ -107,7 +109,7 @@ def _forked(
     labels: Mapping[str, str] | None,
 ) -> RunForked:
     assert state.started is not None
-    (joint,) = (one for one in log.lines(state.run_id, after=state.position - 1) if one.position == state.position)
+    joint = next(log.lines(state.run_id, after=state.position - 1))
     return RunForked(
         parent=state.run_id,
         position=state.position,

@@ -53,6 +53,9 @@ def test_what_is_given_holds_for_whoever_drives_it(redrive: Redrive, refund: str
 def test_an_import_goes_on_with_an_agent(redrive: Redrive, incident: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What another tool recorded is inherited; contract and program are the agent's, and so is the run."""
     monkeypatch.setattr(desk, "bank", Bank())
+    said = redrive("fork", incident, "--at", "3", "--run-id", "live")
+    problem = f"run {incident}: it is imported, and only an agent of yours can go on with it; give one"
+    assert (said.code, said.out, said.err) == (2, "", f"redrive: {problem}\n")
     assert redrive("fork", incident, "--at", "3", "--run-id", "live", *AGENT).code == 0
     assert redrive("run", "refund_desk:agent", "--run-id", "live").out == "live  succeeded\nRefunded 4900 cents.\n"
     assert redrive("replay", "live", *AGENT).out == "live  same · 24 events\n"
