@@ -21,8 +21,6 @@ from redrive_engine.policy import policy_in
 from redrive_events import ApprovalAsked, BadInput, ModelAsked, PersonAsked, Request, ToolCalled, kind_of
 from redrive_projections import Effect, called_as, start_of
 
-AGAIN, NOT_HERE = "asked again", "not run here"
-
 
 def fork(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run, or the beginning of its id.")],
@@ -60,7 +58,8 @@ def fork(
             contract=Contract.from_file(contract) if contract else None,
             policy=policy_in(policy) if policy else None,
             labels=_labels(label) if label else None,
-            mask=(given.mask if given else None) or mask_here(log) if label else None,
+            # Nothing but labels is said anew, so that a masked run is forked without its key where there are none.
+            mask=((given.mask if given else None) or mask_here(log)) if label else None,
         )
         started = start_of(choice.log.read(made.run_id))
     known = given or (registered(started.agent) if started else None)
@@ -118,11 +117,11 @@ def _open(request: Request) -> str:
 def _becomes(request: Request) -> str:
     match request:
         case ToolCalled(effect="read") | ModelAsked() | PersonAsked(effect=None):
-            return AGAIN
+            return "asked again"
         case ApprovalAsked():
             return "judged again"
         case _:
-            return NOT_HERE
+            return "not run here"
 
 
 def _undoing(effect: Effect, agent: Agent | None) -> str:
