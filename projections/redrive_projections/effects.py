@@ -100,20 +100,21 @@ class Ledger:
         """One record further, in the state before it."""
         event: Any = record.event
         step = _STEPS.get(type(event))
-        if step is None or not (event.call in self.known or self._is_one_now(record, event)):
+        if step is None:
             return
-        if type(event) is not OutcomeStated or doubts_of(state, event, record.at):
-            before = self.known[event.call]
-            self.known[event.call] = _dated(before, step(before, event), record)
+        effect = self.known.get(event.call)
+        if effect is None:
+            self._meet(record, event)
+            effect = self.known.get(event.call) if type(event) is EffectInDoubt else None
+        if effect is not None and (type(event) is not OutcomeStated or doubts_of(state, event, record.at)):
+            self.known[event.call] = _dated(effect, step(effect, event), record)
 
-    def _is_one_now(self, record: Record, event: Any) -> bool:
-        """Whether an effect of which nothing was known is put in doubt; a write is known from its request on."""
+    def _meet(self, record: Record, event: Any) -> None:
+        """A call that is no effect yet: a write is one from its request on, any other once it is in doubt."""
         if type(event) is ToolCalled and event.effect in CHANGING:
             (self.known if event.effect == "write" else self._called)[event.call] = _planned(record, event)
         elif type(event) is EffectInDoubt and event.call in self._called:
             self.known[event.call] = self._called.pop(event.call)
-            return True
-        return False
 
     def told(self, remarks: Iterable[AnnotationMade] = ()) -> list[Effect]:
         """All effects in the order of their calls; a late outcome counts where the run knows no better."""

@@ -95,8 +95,8 @@ def views() -> tuple[View, ...]:
         ),
         View(
             "backtests",
-            "One row for each run that `backtest --keep` judged under other rules: how sure it is what would have come of "
-            "it, its first flip, and why it was not judged.",
+            "One row for each run that `backtest --keep` judged under other rules: how sure it is what would have come "
+            "of it, its first flip, and why it was not judged.",
             _BACKTESTS,
         ),
         View("trials", "One row for each task, agent, model and arm: how often it was tried, and done.", macros.TRIALS),
