@@ -15,6 +15,7 @@ from redrive_events import (
     INPUTS,
     STRANGERS,
     Event,
+    LeaseGranted,
     ModelAsked,
     Quarantined,
     Record,
@@ -43,6 +44,8 @@ def replay_records(run_id: str, records: Iterable[Record], program: Program, *, 
     records = list(records)
     begins = max((one.position for one in records if type(one.event) is RunForked), default=0)
     replay = _Replay(program if guard is None else guard.over(program))
+    if begins and _kept_its_prompt((one for one in records if one.position >= begins), program):
+        replay.prompting = frozenset()
     for append in appends(records):
         if append[0].position < begins:
             for record in append:
@@ -76,7 +79,7 @@ class _Replay:
         self.program, self.state = program, RunState()
         self.found: list[Divergence] = []
         self.left_over, self.explained_otherwise, self.count = 0, 0, 0
-        self.torn = ""
+        self.torn, self.prompting = "", BEGINNINGS
 
     def step(self, append: list[Record]) -> None:
         """One append further, from the recorded state; where it differs, the recorded events are adopted."""
@@ -94,7 +97,7 @@ class _Replay:
             self.left_over += len(append) == 1 and type(first.event) in ANSWERS | DRIVERS
         else:
             evolve(self.state, first)
-            if type(first.event) in BEGINNINGS:
+            if type(first.event) in self.prompting:
                 self._prompted()
             append = self._compare(append)
         for record in append:
@@ -210,6 +213,12 @@ class _Replay:
         if self.found:
             return "left over"
         return "same" if self.state.end is not None else "same, unfinished"
+
+
+def _kept_its_prompt(own: Iterable[Record], program: Program) -> bool:
+    """Whether this very program took a fork up that was not given it, and went on in the words that stood there."""
+    given, *later = [one.event.parts for one in own if isinstance(one.event, RunForked | LeaseGranted)]
+    return not given and bool(later and later[0]) and later[0].get("prompt") == program.digests.get("prompt")
 
 
 def changed_parts(recorded: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:

@@ -98,3 +98,19 @@ def test_a_fork_puts_back_what_its_parent_has_masked(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is masked under key"):
         rd.fork(log, "run", second, at=NOW, labels={"for": ADDRESS})
     log.close()
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["as it stood", "given to the fork"])
+def test_a_fork_that_another_prompt_takes_up_replays(given: bool) -> None:
+    """An agent that has changed since goes on in the words that stand there, unless the fork was made by it."""
+    log = rd.MemoryLog()
+    contract = rd.Contract(budget=rd.Budget(steps=4))
+    old, new = (
+        rd.Agent("desk", "1", contract, model=rd.ScriptedModel(lambda *_: "Done."), prompt=prompt)
+        for prompt in ("Be brief.", "请有礼貌。")
+    )
+    old.run("Say so.", log=log, run_id="run")
+    rd.fork(log, "run", places(log, "run")[1], at=NOW, new_id="fork", agent=new if given else None)
+    fork = new.run("Say so.", log=log, run_id="fork")
+    assert rd.replay(fork, agent=new).same
+    assert rd.replay(fork, agent=old).same is not given
