@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,15 @@ def test_a_relation_is_duckdbs_own_and_as_of_when_it_was_asked_for(log: SqliteLo
         assert (first.columns, first.fetchall()) == (["run_id", "status"], [("refund", "finished")])
         assert later.fetchall() == [("later",)]
         assert history.sql("FROM measures").project("runs").fetchall() == [(2,)]
+
+
+def test_a_relation_goes_together_with_one_that_was_made_of_it(log: SqliteLog, tmp_path: Path) -> None:
+    """Given by place or by name, and also as a copy."""
+    with rd.history(tmp_path / "log.db") as notebook:
+        runs = notebook.sql("SELECT run_id FROM runs")
+        other = runs.set_alias("other")
+        assert runs.join(other, "run_id").fetchall() == runs.join(other_rel=other, condition="run_id").fetchall()
+        assert copy(runs).fetchall() == runs.fetchall()
 
 
 def test_a_notebook_keeps_nobody_from_anything(log: SqliteLog, tmp_path: Path) -> None:

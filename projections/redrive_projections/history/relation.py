@@ -23,17 +23,24 @@ class Relation:
         self._found, self._again = found, cache(again)
 
     def __getattr__(self, name: str) -> Any:
+        if name in {"_found", "_again"}:  # a copy that is being made has none yet
+            raise AttributeError(name)
         value = self._asked(lambda found: getattr(found, name))
         if not callable(value):
             return value
 
         def called(*given: Any, **named: Any) -> Any:
-            def asking(found: DuckDBPyRelation, *others: DuckDBPyRelation) -> Any:
-                left = iter(others)
-                whole = (next(left) if isinstance(one, Relation) else one for one in given)
-                return getattr(found, name)(*whole, **named)
+            others = [one for one in (*given, *named.values()) if isinstance(one, Relation)]
 
-            return self._asked(asking, *(one for one in given if isinstance(one, Relation)))
+            def asking(found: DuckDBPyRelation, *whole: DuckDBPyRelation) -> Any:
+                left = iter(whole)
+
+                def plain(one: Any) -> Any:
+                    return next(left) if isinstance(one, Relation) else one
+
+                return getattr(found, name)(*map(plain, given), **{key: plain(one) for key, one in named.items()})
+
+            return self._asked(asking, *others)
 
         return called
 
