@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,19 @@ def test_a_fork_as_data(redrive: Redrive, refund: str) -> None:
     assert data["open"] == [{"kind": "tool_called", "call": 2, "becomes": "not run here"}]
     assert [(one["call"], one["stage"], one["undoing"]) for one in data["standing"]] == [(2, "confirmed", None)]
     assert data["go_on"] == "redrive run MODULE:ATTR --run-id again"
+
+
+def test_the_command_that_goes_on_names_the_log(
+    redrive: Redrive, refund: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the surroundings do not: it can be taken as it stands."""
+    (folder / "redrive.db").rename(folder / "other log.db")
+    asked = ["fork", refund, "--at", "11", "--log", "other log.db", *AGENT]
+    line = redrive(*asked, "--run-id", "again").out.splitlines()[-1]
+    assert line == "redrive run refund_desk:agent --run-id again --log 'other log.db'"
+    assert redrive(*shlex.split(line)[1:]).code == 0
+    monkeypatch.setenv("REDRIVE_LOG", "other log.db")
+    assert redrive(*asked, "--run-id", "third").out.endswith("--run-id third\n")
 
 
 def test_a_fork_is_sent_with_what_it_inherits(redrive: Redrive, refund: str, folder: Path) -> None:

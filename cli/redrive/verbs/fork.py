@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,12 +65,18 @@ def fork(
         )
         started = start_of(choice.log.read(made.run_id))
     known = given or (registered(started.agent) if started else None)
-    on = f"redrive run {agent or 'MODULE:ATTR'} --run-id {made.run_id}"
+    on = f"redrive run {agent or 'MODULE:ATTR'} --run-id {made.run_id}{_named(log)}"
     if as_json:
         say_json(_data(made, known, on))
     else:
         say(f"{made.run_id}  goes on from run {made.parent} at {made.position}", *_told(made, known), "", on)
     return 0
+
+
+def _named(log: Path) -> str:
+    """The option that names the log, where a verb would not find it without."""
+    found = Path(os.environ.get("REDRIVE_LOG") or LOG)
+    return "" if log == found else f" --log {shlex.quote(str(log))}"
 
 
 def _labels(pairs: Sequence[str]) -> dict[str, str]:
