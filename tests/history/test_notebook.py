@@ -37,7 +37,8 @@ def test_a_relation_is_duckdbs_own_and_as_of_when_it_was_asked_for(log: SqliteLo
         assert history.sql("FROM measures").project("runs").fetchall() == [(2,)]
 
 
-def test_a_relation_goes_together_with_one_that_was_made_of_it(log: SqliteLog, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("log")
+def test_a_relation_goes_together_with_one_that_was_made_of_it(tmp_path: Path) -> None:
     """Given by place or by name, and also as a copy."""
     with rd.history(tmp_path / "log.db") as notebook:
         runs = notebook.sql("SELECT run_id FROM runs")

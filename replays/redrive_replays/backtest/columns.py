@@ -85,8 +85,8 @@ class FactAs(NamedTuple):
     value: str
 
 
-class Course(NamedTuple):
-    """A run with its verdicts and facts, each in order, and what was known at its beginning."""
+class RunAs(NamedTuple):
+    """A run as it was recorded: its verdicts and facts, each in order, and what was known at its beginning."""
 
     run: Candidate
     verdicts: list[VerdictAs]
@@ -94,7 +94,7 @@ class Course(NamedTuple):
     known: dict[str, Json]
 
 
-def courses(notebook: Notebook, where: str) -> Iterator[Course]:
+def recorded_runs(notebook: Notebook, where: str) -> Iterator[RunAs]:
     """The runs for which ``where``, an expression over the columns of runs, holds; all as of one moment.
 
     Raises:
@@ -112,7 +112,7 @@ def courses(notebook: Notebook, where: str) -> Iterator[Course]:
             given, judged = list(map(VerdictAs._make, judged[1])), next(verdicts, None)
         if committed is not None and committed[0] == run.run:
             found, committed = list(map(FactAs._make, committed[1])), next(facts, None)
-        yield Course(run, given, found, known.get(run.run, {}))
+        yield RunAs(run, given, found, known.get(run.run, {}))
 
 
 def _by_run(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:

@@ -23,7 +23,7 @@ from redrive_engine.policy import (
 from redrive_events import CannotReplay, Effect, Json, canonical
 from redrive_projections import MISSING
 from redrive_projections.history import Notebook
-from redrive_replays.backtest.columns import Candidate, Course, VerdictAs, courses, decoded
+from redrive_replays.backtest.columns import Candidate, RunAs, VerdictAs, decoded, recorded_runs
 
 # What the model reads where a person did not allow a call, and no rule that asked has words of its own.
 WORDS: Final = {NOT_APPROVED: REFUSED, EXPIRED: NOBODY}
@@ -123,18 +123,18 @@ def judged_again(
     """
     found = {name: Judged() for name in policies}
     tools = dict[tuple[str, int, bool], _Tools | str | None]()
-    for done, course in enumerate(courses(notebook, where), start=1):
-        run = course.run
+    for done, recorded in enumerate(recorded_runs(notebook, where), start=1):
+        run = recorded.run
         kind = run.agent, run.rules, run.imported
         if kind not in tools:
             tools[kind] = _tools_of(run, program_of)
         declared = tools[kind]
-        why = declared if isinstance(declared, str) else _unjudgeable(course, declared)
+        why = declared if isinstance(declared, str) else _unjudgeable(recorded, declared)
         for name, judged in found.items():
             if why or isinstance(declared, str):
                 judged.unjudged[run.run_id] = why
             else:
-                _Judge(judged, policies[name], course, declared).all()
+                _Judge(judged, policies[name], recorded, declared).all()
         told(done)
     return found
 
@@ -150,20 +150,20 @@ def _tools_of(run: Candidate, program_of: ProgramOf) -> _Tools | str | None:
     return {name: _Declared(one.effect, one.object, one.destination) for name, one in program.tools.items()}
 
 
-def _unjudgeable(course: Course, tools: _Tools | None) -> str:
+def _unjudgeable(recorded: RunAs, tools: _Tools | None) -> str:
     """Why the calls of a run cannot be judged; nothing if they can."""
-    run = course.run
+    run = recorded.run
     if run.unread:
         return f"{run.unread} of its events cannot be read"
     if run.forked:
         return "it goes on from another run, whose facts are not in its columns"
     if run.grade not in JUDGED_GRADES:
         return f"it was imported as {run.grade}"
-    called = {one.tool for one in course.verdicts}
+    called = {one.tool for one in recorded.verdicts}
     if None in called:
         return "it has verdicts on calls that nobody had wanted"
     if tools is not None and not called <= tools.keys():
-        unknown = (one for one in course.verdicts if one.tool not in tools and one.rule not in OWN)
+        unknown = (one for one in recorded.verdicts if one.tool not in tools and one.rule not in OWN)
         return next((f"the program has no tool {one.tool!r}, which call {one.call} is of" for one in unknown), "")
     return ""
 
@@ -171,15 +171,15 @@ def _unjudgeable(course: Course, tools: _Tools | None) -> str:
 class _Judge:
     """One run under one policy, verdict by verdict."""
 
-    def __init__(self, judged: Judged, policy: Policy, course: Course, tools: _Tools | None) -> None:
-        self.judged, self.course, self.tools = judged, course, tools or {}
+    def __init__(self, judged: Judged, policy: Policy, recorded: RunAs, tools: _Tools | None) -> None:
+        self.judged, self.recorded, self.tools = judged, recorded, tools or {}
         self.rules = policy.briefly if isinstance(policy, RulesPolicy) else policy.judge
         self.flip: Flipped | None = None
         self.last, self.gone = 0, set[int]()
 
     def all(self) -> None:
         """All of its verdicts, as far as they surely come to be."""
-        judged, run = self.judged, self.course.run
+        judged, run = self.judged, self.recorded.run
         judged.runs.append(run.run_id)
         if run.grade != "full":
             judged.grades[run.run_id] = run.grade
@@ -211,17 +211,17 @@ class _Judge:
         """What the recording makes of this call behind here does not come to be."""
         self.gone.add(row.call)
         if self.flip is None:
-            place = self.course.run.run_id, row.call, row.position, row.step, row.tool
+            place = self.recorded.run.run_id, row.call, row.position, row.step, row.tool
             self.flip = Flipped(*place, row.verdict, after, row.rule, rule)
             self.last = row.position
             self.judged.first[self.flip.run_id] = self.flip
 
     def _asked(self) -> Iterator[tuple[VerdictAs, Question | None]]:
         """Each verdict with the question that a policy is asked for it; None where none is."""
-        run, committed = self.course.run, self.course.facts
-        facts, known, edited = dict(self.course.known), 0, dict[int, str]()
+        run, committed = self.recorded.run, self.recorded.facts
+        facts, known, edited = dict(self.recorded.known), 0, dict[int, str]()
         at_us, at = 0, _EPOCH
-        for row in self.course.verdicts:
+        for row in self.recorded.verdicts:
             while known < len(committed) and committed[known].position < row.position:
                 facts[committed[known].key] = decoded(committed[known].value)
                 known += 1
