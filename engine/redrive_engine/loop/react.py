@@ -49,6 +49,7 @@ def react(program: Program, s: RunState, record: Record) -> Follows:
     event = record.event
     if type(event) in STRANGERS or s.end is not None:
         return
+    # All that these rules look at: for most inputs there is none of it, and three of them would be begun for nothing.
     if s.hearing or s.requests or program.terms.budget.wall_time_ms is not None:
         yield from heeded(program, s)
     match event:
