@@ -150,11 +150,7 @@ class RulesPolicy:
 
     def opinion(self, question: Question) -> Ruling | None:
         """The ruling of the first rule that matches; None if none does. It never raises, whatever the arguments are."""
-        for rule in self._rules:
-            found = rule.matches(question)
-            if found is not False and (ruling := rule.ruling(question, sure=found is True)) is not None:
-                return ruling
-        return None
+        return self._first(question)
 
     def judge(self, question: Question) -> Ruling:
         """The ruling of the first rule that matches; else a denial."""
@@ -162,13 +158,16 @@ class RulesPolicy:
 
     def briefly(self, question: Question) -> Ruling:
         """As `judge`, but without what was read: where very many are judged, to be asked of the few that matter."""
+        return self._first(question, briefly=True) or NO_RULE
+
+    def _first(self, question: Question, *, briefly: bool = False) -> Ruling | None:
         for rule in self._rules:
             found = rule.matches(question)
-            if found is True and rule.said is not None:
+            if briefly and found is True and rule.said is not None:
                 return rule.said
             if found is not False and (ruling := rule.ruling(question, sure=found is True)) is not None:
                 return ruling
-        return NO_RULE
+        return None
 
     def looks(self, question: Question) -> Iterator[RuleLook]:
         """What is looked at, rule by rule, up to the one that decides."""
