@@ -49,8 +49,8 @@ POLICY: Final[tuple[Guarantee, ...]] = (
     without(
         f"{_POLICY}/rules.py",
         "the first rule that matches decides",
-        "        for rule in self._rules:\n            found",
-        "        for rule in self._rules[::-1]:\n            found",
+        "        for rule in self._rules:\n            found = rule.matches(question)\n            if briefly",
+        "        for rule in self._rules[::-1]:\n            found = rule.matches(question)\n            if briefly",
         f"{_RULES}::test_a_later_rule_never_changes_an_earlier_match",
     ),
     without(
