@@ -93,23 +93,23 @@ def _told(record: Record | None, records: Sequence[Record]) -> Cell:
 
 
 def _effects(report: EdgeReport) -> Iterator[Cell]:
-    rows: list[tuple[Cell, Cell, Cell]] = []
+    rows: list[tuple[Cell, Cell, Cell, Cell]] = []
     for what, effects in (("stands", report.before), ("prevented", report.prevented), ("open", report.after)):
         rows += [
-            (Text(what, style=_STYLES[what]), called_as(one.tool, one.arguments), _recorded(one)) for one in effects
+            (Text(what, style=_STYLES[what]), str(one.position), _came(one), called_as(one.tool, one.arguments))
+            for one in effects
         ]
     if rows:
         yield ""
         yield Text("recorded effects", style="bold")
-        yield from columns(rows)
+        yield from columns(rows, right={1})
 
 
 _STYLES = {"stands": "", "prevented": "green", "open": "yellow"}
 
 
-def _recorded(effect: Effect) -> str:
-    landed = "landed" if effect.landed else "not known to have landed"
-    return f"{effect.verdict}, {landed}, at {effect.position} as recorded"
+def _came(effect: Effect) -> str:
+    return "landed" if effect.landed else "may have landed"
 
 
 def _edge(report: EdgeReport) -> Iterator[Cell]:
@@ -119,7 +119,8 @@ def _edge(report: EdgeReport) -> Iterator[Cell]:
     left = report.turns - report.turn
     what = kind_of(report.edge.request).replace("_", " ")
     sure = "no answer" if report.assumptions else "no sure answer"
-    yield Text.assemble(("edge", "bold"), f"  {what}: the recording has {sure} to it", _unsaid(left))
+    has = "is open there, too" if report.sureness == "same" else f"has {sure} to it"
+    yield Text.assemble(("edge", "bold"), f"  {what}: the recording {has}", _unsaid(left))
     if isinstance(report.edge.request, ModelAsked) and report.asked:
         yield from _request(report)
     for one in report.ungrounded[:UNGROUNDED_MAX]:

@@ -16,12 +16,14 @@ from redrive_events import (
     Input,
     LeaseGranted,
     MessageReceived,
+    ModelAsked,
     ObservationReceived,
     Record,
     Terms,
     ToolCalled,
     text_of,
 )
+from redrive_projections import fold
 from redrive_replays.whatif import Branch, Changes, EdgeReport, branched, edge_report
 from redrive_replays.whatif.flips import first_flip
 from tests.random_runs import driven_programs, programs, random_run
@@ -64,6 +66,19 @@ def test_a_recording_in_which_nothing_is_changed_comes_out_the_same(name: str) -
     branch = branched(records, program)
     assert first_flip(records, branch) is None
     assert edge_report(records, branch).sureness == "same"
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if leases(records_of(name)) == 1])
+def test_a_recording_that_waits_for_the_model_is_the_same_as_far_as_it_goes(name: str) -> None:
+    """As most imports end: what is open there is open here."""
+    whole, program = records_of(name), RECIPES[name].program
+    for end in (one.position for one in whole if isinstance(one.event, ModelAsked) and not one.left):
+        records = whole[:end]
+        if fold(records).unheard:
+            continue  # nobody drove it on
+        report = edge_report(records, branched(records, program))
+        assert (report.flip, report.sureness, report.exit_code) == (None, "same", 0), end
+        assert report.edge is not None
 
 
 @given(st.binary(max_size=120), programs | driven_programs)

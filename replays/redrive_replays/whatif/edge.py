@@ -131,7 +131,7 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
     recorded, would = _requests(records, branch)
     return EdgeReport(
         run_id=branch.state.run_id,
-        sureness=sureness(branch, flip),
+        sureness=sureness(records, branch, flip),
         changed_parts=changed_parts(_parts(records[0]), branch.program.digests),
         status=branch.state.end.status if branch.state.end else "",
         recorded_status=_status(records),

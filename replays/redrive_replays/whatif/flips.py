@@ -55,13 +55,18 @@ def alike(recorded: Event, branched: Event) -> bool:
     return all(is_explaining(recorded, one) or one.pointer.split("/")[1] in _PLACES for one in found)
 
 
-def sureness(branch: Branch, flip: Flip | None) -> Sureness:
-    """How sure the branch is as a whole."""
+def sureness(records: Iterable[Record], branch: Branch, flip: Flip | None) -> Sureness:
+    """How sure the branch is as a whole; what is unfinished is the same if it waits for the same as the recording."""
     if branch.assumptions:
         return "under assumptions"
-    if branch.edge is not None:
+    if branch.edge is not None and (flip is not None or not _is_whole(records, branch)):
         return "exact to turn"
     return "same" if flip is None else "exact"
+
+
+def _is_whole(records: Iterable[Record], branch: Branch) -> bool:
+    """Whether a branch without a flip has come as far as its recording."""
+    return len([*_behaviour(records)]) == len([*_behaviour(one.record for one in branch.records)])
 
 
 def _behaviour(records: Iterable[Record]) -> Iterator[Record]:
