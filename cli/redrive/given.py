@@ -26,22 +26,26 @@ def text_in(path: Path) -> str:
 
 
 def by_number(pairs: Iterable[str], option: str) -> dict[int, str]:
-    """The texts of ``NUMBER=FILE`` pairs, by number.
+    """The texts of ``NUMBER=FILE`` pairs, by number; the newline with which a file ends is none of its text.
 
     Raises:
         BadInput: a pair is written otherwise, a number comes twice, or a file cannot be read.
     """
-    return {number: text_in(Path(file)) for number, file in _pairs(pairs, option).items()}
+    return {number: _said_in(file) for number, file in _pairs(pairs, option).items()}
 
 
 def observations_by_call(pairs: Iterable[str], option: str) -> dict[int, Content | ObservationReceived]:
     """What ``CALL=FILE`` pairs say, by call; ``CALL=error:FILE`` is a call that failed. Raises as `by_number` does."""
     found: dict[int, Content | ObservationReceived] = {}
     for call, file in _pairs(pairs, option).items():
-        text = text_in(Path(file.removeprefix(_FAILED)))
+        text = _said_in(file.removeprefix(_FAILED))
         failed = ObservationReceived(call=call, status="error", content=text)
         found[call] = failed if file.startswith(_FAILED) else text
     return found
+
+
+def _said_in(file: str) -> str:
+    return text_in(Path(file)).removesuffix("\n")
 
 
 def _pairs(pairs: Iterable[str], option: str) -> dict[int, str]:

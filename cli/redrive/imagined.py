@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from rich.text import Text
 
+from redrive.explained import values
 from redrive.masking import Shown
 from redrive.moments import line
 from redrive.terminal import Cell, columns, counted
@@ -52,11 +53,15 @@ def imagined(report: EdgeReport, branched: Sequence[Record], records: Sequence[R
     if report.live:
         yield ""
         yield Text("answered now", style="bold")
-        yield from (_told(one, branched) for one in report.live)
+        width = len(str(report.live[-1].position))
+        yield from (_told(one, branched, width) for one in report.live)
     if report.assumptions:
         yield ""
         yield Text("assumed", style="bold")
         yield from columns([(f"{number}", what) for number, what in enumerate(report.assumptions, start=1)])
+    if report.unused:
+        yield ""
+        yield Text.assemble(("not used", "bold yellow"), f"  {', '.join(report.unused)}: nothing asked for it here")
 
 
 def _headline(report: EdgeReport) -> Text:
@@ -82,14 +87,17 @@ def _flip(report: EdgeReport, branched: Sequence[Record], records: Sequence[Reco
     sides = (("recorded", report.flip.recorded, list(records)), ("here", report.flip.branched, list(branched)))
     yield ""
     yield Text("first flip", style="bold")
-    yield from columns([(Text(name, style="dim"), _told(record, whole)) for name, record, whole in sides])
+    told = [(Text(name, style="dim"), _told(record, whole)) for name, record, whole in sides]
+    yield from columns(told)
+    if str(told[0][1]) == str(told[1][1]):  # it reads alike, and is not
+        yield from values(report.flip.differences)
 
 
-def _told(record: Record | None, records: Sequence[Record]) -> Cell:
+def _told(record: Record | None, records: Sequence[Record], width: int = 0) -> Cell:
     if record is None:
         return "nothing"
     *_, last = timeline(records[: record.position])
-    return line(last)
+    return line(last, width)
 
 
 def _effects(report: EdgeReport) -> Iterator[Cell]:

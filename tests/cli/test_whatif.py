@@ -81,6 +81,32 @@ def test_what_is_given_is_read_from_files(redrive: Redrive, refund: str, folder:
     assert "{+这个订单不存在。+}" in said.out
 
 
+def test_the_newline_at_the_end_of_a_file_is_not_said(redrive: Redrive, refund: str, folder: Path) -> None:
+    """Every editor writes one, and no model says it."""
+    (folder / "words.txt").write_text("Gone.\n\nSold.\n", encoding="utf-8")
+    for given in ("--set-observation", "1=error:words.txt"), ("--set-reply", "2=words.txt"):
+        said = json.loads(redrive("whatif", refund, *AGENT, *given, "--json").out)
+        assert "Gone.\n\nSold." in [one["content"] for one in said["would_ask"]]
+
+
+def test_what_is_given_and_not_asked_for_is_told(redrive: Redrive, refund: str, folder: Path) -> None:
+    """A number that is none of this run's changes nothing, and that is no finding."""
+    (folder / "no.txt").write_text("No.", encoding="utf-8")
+    given = ("--set-observation", "7=no.txt", "--set-reply", "9=no.txt", "--set-reply", "3=no.txt")
+    said = redrive("whatif", refund, *AGENT, *given)
+    assert "not used  --set-observation 7, --set-reply 9: nothing asked for it here\n" in said.out
+    assert json.loads(redrive("whatif", refund, *AGENT, *given, "--json").out)["unused"] == [
+        "--set-observation 7",
+        "--set-reply 9",
+    ]
+
+
+def test_a_flip_that_reads_alike_is_told_by_what_differs(redrive: Redrive, refund: str) -> None:
+    """Here both sides are a request with one message."""
+    said = redrive("whatif", refund, *AGENT, "--model", "other", "--beyond", "recorded")
+    assert '/model    (absent) → "other"\n' in said.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -35,7 +35,10 @@ class Edge(NamedTuple):
 
 @dataclass(slots=True)
 class Branch:
-    """A branch as far as it goes; without an ``edge`` it came to its end."""
+    """A branch as far as it goes; without an ``edge`` it came to its end.
+
+    ``unused`` is what was given, by its option and number, and answered nothing.
+    """
 
     program: Program
     recorded: Recorded
@@ -43,3 +46,4 @@ class Branch:
     records: list[Labelled] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     edge: Edge | None = None
+    unused: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -18,6 +18,8 @@ from redrive_events import (
     ApprovalGiven,
     DeadlinePassed,
     LeaseGranted,
+    ModelReplied,
+    ObservationReceived,
     OutcomeStated,
     PersonAsked,
     ReconcileAsked,
@@ -78,7 +80,24 @@ def branched(
     with asking(live, program, start.run_id, door) as asked:
         drive = _Drive(program, recorded_in(records, changes), changes, asked)
         drive.run()
+    drive.branch.unused = tuple(_unused(changes, drive.branch.records))
     return drive.branch
+
+
+def _unused(changes: Changes, records: Iterable[Labelled]) -> Iterator[str]:
+    """What was given for a call or a step that nothing was asked for under that number."""
+    given, steps = set[tuple[type, int]](), 0
+    for one in records:
+        event = one.record.event
+        steps += isinstance(event, ModelReplied)
+        if one.label == "given" and isinstance(event, ModelReplied | ObservationReceived):
+            given.add((type(event), steps if isinstance(event, ModelReplied) else event.call))
+    for call in changes.observations:
+        if (ObservationReceived, call) not in given:
+            yield f"--set-observation {call}"
+    for step in changes.replies:
+        if (ModelReplied, step) not in given:
+            yield f"--set-reply {step}"
 
 
 class _Drive:

@@ -62,7 +62,7 @@ class EdgeReport:
     effects that landed in the branch too, ``prevented`` those that did not, and ``after`` those of later turns or of
     which nothing is known yet, with their verdicts as recorded. ``changed_parts`` are those of the program. ``asked``
     and ``would_ask`` are the messages of the recorded request and of the one the model would have had. ``live`` is what
-    was answered now, ``flags`` are the options that go on.
+    was answered now, ``flags`` are the options that go on, ``unused`` those that gave what nothing asked for.
     """
 
     run_id: str
@@ -83,6 +83,7 @@ class EdgeReport:
     live: tuple[Record, ...]
     assumptions: tuple[str, ...]
     flags: tuple[str, ...]
+    unused: tuple[str, ...]
 
     @property
     def exit_code(self) -> int:
@@ -115,6 +116,7 @@ class EdgeReport:
             "live": [_side(one) for one in self.live],
             "assumptions": list(self.assumptions),
             "goes_on_with": list(self.flags),
+            "unused": list(self.unused),
         }
 
 
@@ -148,6 +150,7 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
         live=tuple(one.record for one in branch.records if one.label == "live"),
         assumptions=tuple(branch.assumptions),
         flags=_flags(branch.edge) if branch.edge else (),
+        unused=branch.unused,
     )
 
 

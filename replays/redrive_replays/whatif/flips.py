@@ -15,7 +15,7 @@ from redrive_events import (
     RunStarted,
     ToolCalled,
 )
-from redrive_replays.difference import differences, is_explaining
+from redrive_replays.difference import Difference, differences, is_explaining
 from redrive_replays.whatif.branch import Branch
 
 # How sure it is what would have happened.
@@ -33,6 +33,13 @@ class Flip(NamedTuple):
     recorded: Record | None
     branched: Record | None
 
+    @property
+    def differences(self) -> list[Difference]:
+        """What differs in an event of the same kind, but for why, and for where it and others stand."""
+        if self.recorded is None or self.branched is None or type(self.recorded.event) is not type(self.branched.event):
+            return []
+        return _differences(self.recorded.event, self.branched.event)
+
 
 def first_flip(records: Iterable[Record], branch: Branch) -> Flip | None:
     """The first event of the branch that is not the recording's; what a worker notes for itself does not count."""
@@ -47,12 +54,14 @@ def first_flip(records: Iterable[Record], branch: Branch) -> Flip | None:
 
 def alike(recorded: Event, branched: Event) -> bool:
     """Whether two events are the same but for why, and for where they and others stand."""
-    if type(recorded) is not type(branched):
-        return False
+    return type(recorded) is type(branched) and not _differences(recorded, branched)
+
+
+def _differences(recorded: Event, branched: Event) -> list[Difference]:
     found = differences(recorded, branched)
     if isinstance(recorded, ToolCalled | ReconcileAsked):  # a branch that acts mints keys of its own
         found = [one for one in found if one.pointer != "/key"]
-    return all(is_explaining(recorded, one) or one.pointer.split("/")[1] in _PLACES for one in found)
+    return [one for one in found if not is_explaining(recorded, one) and one.pointer.split("/")[1] not in _PLACES]
 
 
 def sureness(records: Iterable[Record], branch: Branch, flip: Flip | None) -> Sureness:
