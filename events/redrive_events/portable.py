@@ -15,7 +15,7 @@ import msgspec
 from redrive_events.chain import START, checked, link
 from redrive_events.codec import UNREADABLE, decode, decode_page, is_canonical, time_of
 from redrive_events.errors import BadInput, BrokenChain, NewerFormat, NoSuchRun, UnknownEvent
-from redrive_events.log import Batch, EventLog, Head, StoredLine
+from redrive_events.log import Batch, EventLog, Head, StoredLine, check_batch
 from redrive_events.quarantine import Quarantined
 from redrive_events.record import NOTES, check_run_id
 from redrive_events.stores import MemoryLog
@@ -169,6 +169,10 @@ class Portable:
                 if (at := time_of(line)) < last:
                     raise self._bad("the time falls", place)
                 last = at
+            try:
+                check_batch(run_id, records, expected=expected)
+            except ValueError as error:
+                raise self._bad(str(error), number) from error
             yield Batch(run_id, records, expected, lines)
 
     def _appends(self) -> Iterator[_Append]:
@@ -216,9 +220,11 @@ class Portable:
     def _joint(self, record: bytes, number: int) -> bytes:
         """The digest behind which a run begins that was forked from another, as its first record says."""
         event = decode(record).event
-        if not isinstance(event, RunForked):
-            raise self._bad("a run that begins behind a position, and was not forked from another", number)
-        return bytes.fromhex(event.digest)
+        if isinstance(event, RunForked):
+            with suppress(ValueError):
+                return bytes.fromhex(event.digest)
+        problem = "a run that begins behind a position, and was not forked from another"
+        raise self._bad(event.reason if isinstance(event, Quarantined) else problem, number)
 
     def _lines(self, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         """Lines with their numbers; packed, a few bytes may come to more than any memory holds."""

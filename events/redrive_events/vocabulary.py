@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from redrive_events.content import Content, Json
 from redrive_events.details import EventData, Handover, Lineage, OwnWords, Part, Returned, Source, Usage
@@ -13,6 +15,24 @@ from redrive_events.terms import Terms
 Effect: TypeAlias = Literal["read", "write", "unknown", "run"]
 # What a model is asked for: its next decision, a plan, or a lesson.
 Purpose: TypeAlias = Literal["act", "plan", "reflect"]
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What is read of a message of a prompt."""
+
+    role: str
+    content: Content
+    call_id: str = ""
+
+
+# What a state is made of must have this shape; all other parts are data for whoever knows them.
+_PARTS: Final = {"prompt": list[_Said] | None, "contract": Terms | None, "tools": list[Json] | dict[str, Json] | None}
+
+
+def _check_parts(parts: dict[str, Part]) -> None:
+    for name, part in parts.items() if isinstance(parts, dict) else ():
+        if name in _PARTS and isinstance(part, Part):  # what is built of other types is refused where it is spelled
+            msgspec.convert(part.data, _PARTS[name])
 
 
 # Strangers' signals: anybody may append one, alone.
@@ -47,6 +67,10 @@ class RunStarted(EventData, frozen=True, tag="run_started"):
     source: Source | None = None
     parent: Lineage | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse parts that are none."""
+        _check_parts(self.parts)
+
 
 class RunForked(EventData, frozen=True, tag="run_forked"):
     """A run was asked for that goes on from ``position`` of another one, whose chain has this ``digest`` there.
@@ -68,6 +92,10 @@ class RunForked(EventData, frozen=True, tag="run_forked"):
     contract: Terms | None = None
     policy: Part | None = None
     labels: dict[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse parts that are none."""
+        _check_parts(self.parts)
 
 
 class MessageReceived(EventData, frozen=True, tag="message_received"):

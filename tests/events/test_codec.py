@@ -320,3 +320,15 @@ def test_what_is_nested_deeply_is_spelled_or_refused() -> None:
         deep = [deep]
     with pytest.raises(BadInput):
         canonical(deep)
+
+
+@pytest.mark.parametrize(("name", "data"), [("prompt", 42), ("prompt", [{"say": "x"}]), ("contract", {"wage": 1})])
+def test_a_part_that_a_state_is_made_of_has_its_shape(name: str, data: Json) -> None:
+    """A run that begins with another is quarantined: nobody folds it."""
+    start = {"agent": "a", "contract": {}, "event": "run_started", "goal": "", "nonce": "", "rules": 0}
+    line = canonical(
+        {"at": "2026-01-01T00:00:00.000000Z", "cause": 0, "event": start, "left": 0, "position": 1, "run_id": "a"}
+    )
+    assert not isinstance(decode(line).event, Quarantined)
+    spoilt = start | {"parts": {name: {"data": data, "digest": ""}}}
+    assert isinstance(decode(line.replace(canonical(start), canonical(spoilt))).event, Quarantined)

@@ -532,3 +532,31 @@ def test_a_fork_that_is_none_is_refused(forked: MemoryLog, path: Path) -> None:
     path.write_bytes(header.replace(b'{"digest"', b'{"behind":2,"digest"') + b"".join(lines[2:]))
     with pytest.raises(BadInput, match="a run that begins behind a position, and was not forked from another"):
         list(Portable(path).batches())
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"position": 1}, "a fork is the first record of a run"),
+        ({"position": 10**30}, "a fork is the first record of a run"),
+        ({"digest": "z" * 64}, "was not forked from another"),
+        ({"parts": {"contract": {"digest": "", "data": {"wage": 1}}}}, "unknown field `wage`"),
+        ({"parts": {"prompt": {"digest": "", "data": 42}}}, "got `int`"),
+        ({"parts": {"tools": {"digest": "", "data": "pay"}}}, "got `str`"),
+    ],
+)
+def test_a_fork_that_somebody_made_up_is_refused(
+    forked: MemoryLog, path: Path, change: dict[str, object], problem: str
+) -> None:
+    """Whatever it says, and although its chain is right: one line names its place."""
+    header, *lines, last = written(forked, "fork").splitlines()
+    told, written_last = json.loads(header), json.loads(last)["r"]
+    written_last["event"] |= change
+    line = json.dumps(written_last, separators=(",", ":"), sort_keys=True).encode()
+    before = bytes.fromhex(json.loads(lines[-1])["d"])
+    told["runs"][-1]["digest"] = link(before, line).hex()
+    made_up = b'{"d":"%b","r":%b}' % (link(before, line).hex().encode(), line)
+    path.write_bytes(b"\n".join([json.dumps(told, separators=(",", ":")).encode(), *lines, made_up, b""]))
+    with pytest.raises(BadInput, match=problem) as refused:
+        list(Portable(path).batches())
+    assert refused.value.place == f"{path}:4"
