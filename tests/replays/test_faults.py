@@ -16,7 +16,19 @@ from notes_analyst import variants
 from notes_analyst.world import Counted
 from redrive.testing import every_claim_has_its_observation
 from redrive_events import BadInput, Json, canonical, parse_json
-from redrive_replays.faults import CHECKS, NO_FAULT, SLICES, Cell, Recorded, Row, Setting, Table, faulted, slices_named
+from redrive_replays.faults import (
+    CHECKS,
+    NO_FAULT,
+    SLICES,
+    Cell,
+    Recorded,
+    Row,
+    Setting,
+    Table,
+    faulted,
+    slices_named,
+    trying,
+)
 from redrive_replays.faults.chance import Chance
 from redrive_replays.faults.contents import broken_off, contradicted, emptied, injected
 from tests.replays.careless import GOAL, START, Controls, desk, setting
@@ -295,6 +307,23 @@ def test_a_recorded_run_that_asks_for_ever_is_let_go_at_some_time() -> None:
     assert row.endings == ("succeeded", "broken off")
     *_, last = row.rounds
     assert last.breaches["ended"].how == "more than 200 requests, and no end"
+
+
+def test_a_run_that_comes_to_no_end_gets_no_fault_put_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That it is broken without one is the finding, and nothing is there to measure a fault by."""
+    monkeypatch.setattr(trying, "SOUND_MAX", 20)
+    model = rd.ScriptedModel(lambda turn, _: rd.reply("", rd.use("look", at=str(turn))))
+
+    @rd.tool(effect="read")
+    def look(at: str) -> str:
+        """Look."""
+        return at
+
+    endless = rd.Agent("endless", "1", rd.Contract(budget=rd.Budget(steps=1_000_000)), tools=[look], model=model)
+    table = faulted(Setting(lambda: endless, "Look."))
+    assert ([row.name for row in table.rows], table.exit_code) == ([NO_FAULT], 1)
+    ((_, broken),) = table.broken
+    assert broken.breaches["ended"].how == "more than 20 requests, and no end"
 
 
 def test_a_recording_is_faulted_alike_every_time() -> None:

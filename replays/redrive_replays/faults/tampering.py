@@ -64,7 +64,7 @@ class Tampering:
 
     program: Program
     fault: Fault | None = None
-    requests_max: int = 10_000
+    requests_max: int = EVER
     asked: list[tuple[Asked, Asked]] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)
     landed: dict[tuple[str, int], Landed] = field(default_factory=dict)

@@ -21,9 +21,11 @@ Drive: TypeAlias = Callable[[str, Callable[[Program], Tampering]], Course]
 Cell: TypeAlias = Literal["held", "broken", "not reached", "nothing to fault"]
 
 NO_FAULT: Final = "no fault"
-# Who asks for more than this, and so many times what the run without a fault asked for, comes to no end.
+# Who asks for more than this, and so many times what the run without a fault asked for, comes to no end; that one, if
+# it asks for more than the last.
 REQUESTS_MAX: Final = 200
 TIMES_MAX: Final = 10
+SOUND_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ def faulted(
 
     ``what`` is an agent that is set upon a goal in throwaway logs, with its own model and tools, or a recorded run
     that is driven again, where nothing acts. Which answer is spoilt the seed says; in the first round it is one, in the
-    second all like it from there on, in the third two. The same seed gives the same table.
+    second all like it from there on, in the third two. The same seed gives the same table. Where the run comes to no
+    end without a fault, none is put in.
 
     Raises:
         BadInput: the agent cannot be set upon the goal, or a tool would be called that may act.
@@ -135,9 +138,10 @@ def faulted(
             else driven_again(what, run_id, tampering)
         )
 
-    sound = drive("no-fault", Tampering)
+    sound = drive("no-fault", partial(Tampering, requests_max=SOUND_MAX))
     rows = [Row(NO_FAULT, (_round(sound, sound),))]
-    rows += [Row(one.name, tuple(_rounds(one, sound, drive, seed, rounds))) for one in slices]
+    if not sound.tampering.endless:  # what never ends is measured by nothing, and each round would take as long
+        rows += [Row(one.name, tuple(_rounds(one, sound, drive, seed, rounds))) for one in slices]
     return Table(seed, tuple(rows))
 
 
