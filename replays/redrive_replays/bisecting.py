@@ -39,8 +39,10 @@ def bisected(good: Sequence[Record], bad: Sequence[Record], program: Program, is
     Raises:
         BadInput: the two do not differ in any input; or the one run is bad, or the other is not, as they are driven
             again here.
+        CannotReplay: one of them does not begin with the start of a run, or was forked from another.
     """
-    places, start = _places(good, bad), begun_anew(good)
+    start, _ = begun_anew(good), begun_anew(bad)
+    places = _places(good, bad)
     if all(one.is_same for one in places):
         raise BadInput("the two runs have the same inputs, so none of them turns it")
     tried = 0
@@ -52,9 +54,10 @@ def bisected(good: Sequence[Record], bad: Sequence[Record], program: Program, is
         return redriven(program, start, _timed(start.at, (one for one in given if one is not None)))
 
     if is_bad(driven(0)):
-        raise BadInput("the good run is bad, driven again")
+        raise BadInput("the good run is bad, driven again", place=f"run {start.run_id}")
     if not is_bad(driven(len(places))):
-        raise BadInput("the bad run is not, driven again with its inputs from the start of the good one")
+        why = f"the bad run is not bad, driven again with its inputs from the start of run {start.run_id}"
+        raise BadInput(why, place=f"run {bad[0].run_id}")
     low, high = 0, len(places)
     while high - low > 1:
         middle = (low + high) // 2

@@ -39,7 +39,7 @@ def shrunk(records: Sequence[Record], program: Program, shows: Shows) -> Shrunk:
     search = _Search(program, start, shows)
     whole = inputs_of(records)
     if not search.shows_with(whole):
-        raise BadInput("it does not show that, driven again")
+        raise BadInput("it does not show that, driven again", place=f"run {start.run_id}")
     turns = [tuple(group) for _, group in groupby(whole, key=lambda one: one.turn)]
     kept = [one for turn in search.smallest(turns) for one in turn]
     least = [one for (one,) in search.smallest([(one,) for one in kept])]

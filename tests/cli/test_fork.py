@@ -123,7 +123,7 @@ def test_a_fork_is_sent_with_what_it_inherits(redrive: Redrive, refund: str, fol
     assert redrive("verify", *log).code == 0
 
 
-@pytest.mark.parametrize("verb", ["whatif", "shrink", "freeze"])
+@pytest.mark.parametrize("verb", ["whatif", "shrink", "freeze", "faults", "bisect"])
 def test_what_changes_inputs_is_asked_of_the_run_that_has_them(redrive: Redrive, refund: str, verb: str) -> None:
     """A fork has only its own: that it cannot be driven from its start is said in one line."""
     redrive("fork", refund, "--at", "11", "--run-id", "again")
@@ -131,6 +131,8 @@ def test_what_changes_inputs_is_asked_of_the_run_that_has_them(redrive: Redrive,
         "whatif": ["--policy", DESK / "stricter.toml"],
         "shrink": ["--while", "status = 'failed'"],
         "freeze": [],
+        "faults": [],
+        "bisect": [refund],
     }
     said = redrive(verb, "again", *AGENT, *more[verb])
     assert (said.code, said.out) == (3, "")

@@ -152,7 +152,7 @@ def test_what_has_no_input_that_turns_it() -> None:
         bisected(records, records, SHOP, refused)
     with pytest.raises(BadInput, match="the good run is bad, driven again"):
         bisected(records, other, SHOP, refused)
-    with pytest.raises(BadInput, match="the bad run is not, driven again"):
+    with pytest.raises(BadInput, match="the bad run is not bad, driven again"):
         bisected(recorded(SHOP, *PURCHASE[:3]), recorded(SHOP, *PURCHASE[:4]), SHOP, refused)
 
 

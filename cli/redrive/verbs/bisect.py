@@ -17,6 +17,7 @@ from redrive.terminal import Cell, columns, counted, say, say_json
 from redrive_events import BadInput, Record, canonical
 from redrive_projections import fold, status, timeline
 from redrive_replays import Turned, bisected
+from redrive_replays.redriving import begun_anew
 
 
 def bisect(
@@ -38,9 +39,13 @@ def bisect(
 
     One after the other, from the first on, the inputs of GOOD are exchanged for those of BAD in the same place: the
     reply of the same turn, the answer to the same call of it.
+
+    Exit codes: 0 found, 2 nothing to be found, 3 one of them cannot be driven again.
     """
     with Choice(log) as choice:
         ours, theirs = (choice.one(name).recording() for name in (good, bad))
+    for one in (ours, theirs):
+        begun_anew(one.records)
     program = program_of(ours, agent)
     end = _end(theirs.records)
     if bad_if is None and _end(ours.records) == end:
