@@ -89,7 +89,7 @@ def test_a_recorded_run_is_faulted_without_its_tools(redrive: Redrive, refund: s
         ),
         (["refund_desk:agent", "--goal", "x", "--stand-in", "nowhere:pay"], 2, "no module 'nowhere'"),
         (["nowhere:agent", "--goal", "x"], 2, "no module 'nowhere'"),
-        (["refund-1", *AGENT, "--slice", "flood"], 2, "--slice: no slice 'flood'; there are all, stale data, empty"),
+        (["refund-1", *AGENT, "--slice", "flood"], 2, "--slice: no slice 'flood'; there are all, stale-data, empty-"),
         (["refund-1", *AGENT, "--goal", "x"], 2, "refund-1: --goal is for an agent"),
         (["refund-1", *AGENT, "--call-writes"], 2, "refund-1: --call-writes is for an agent"),
         (["refund-1", *AGENT, "--rounds", "0"], 2, "--rounds"),
@@ -116,6 +116,24 @@ def test_what_cannot_be_kept_is_told_in_one_line(redrive: Redrive, folder: Path,
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith(f"redrive: --keep {keep}: {problem}")
     assert len(said.err.splitlines()) == 1
+
+
+def test_what_was_found_is_told_where_it_cannot_be_kept(redrive: Redrive, folder: Path) -> None:
+    """The runs are over, and their models paid."""
+    (folder / "kept" / "contradicting-observations-3.jsonl").mkdir(parents=True)
+    said = redrive("faults", *WEAK, "--call-writes", "--keep", "kept")
+    assert (said.code, said.out.splitlines()[0]) == (2, "seed 0, 3 rounds a slice")
+    assert "BROKEN" in said.out
+    assert said.err == "redrive: kept/contradicting-observations-3.jsonl: is a directory\n"
+
+
+def test_a_place_that_may_not_be_written_to_is_refused_before_anything_is_called(
+    redrive: Redrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the folder would have to be made."""
+    monkeypatch.setattr("os.access", lambda *_: False)
+    said = redrive("faults", *WEAK, "--call-writes", "--keep", "new/kept")
+    assert said == (2, "", "redrive: --keep new/kept: permission denied\n")
 
 
 def test_a_stand_in_is_called_in_place_of_a_tool(redrive: Redrive, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -82,8 +83,8 @@ def faults(
     Exit codes: 0 all held, 1 a promise was broken, 3 the run cannot be replayed.
     """
     slices = slices_named(slice_)
-    if keep is not None and keep.exists() and not keep.is_dir():
-        raise BadInput("a folder is wanted, and this is none", place=f"--keep {keep}")
+    if keep is not None:
+        _check_folder(keep)
     if ":" in what and not Path(what).exists():
         _only(what, "a recorded run", agent=agent, beyond=beyond != "sure")
         if not goal:
@@ -100,11 +101,16 @@ def faults(
         trying = Recorded(recording.records, program, _reconciles(known), beyond == "recorded")
     with redirect_stdout(sys.stderr):  # a tool may print: stdout has the table
         table = faulted(trying, slices=slices, seed=seed, rounds=rounds)
-    kept = {one.course.run_id: _kept(keep, one) for _, one in table.broken} if keep else {}
-    if as_json:
-        say_json({**table.data(), "kept": {run_id: str(file) for run_id, file in kept.items()}})
-    else:
-        say(*_told(table, rounds, kept))
+    kept: dict[str, Path] = {}
+    try:
+        if keep is not None:
+            for _, one in table.broken:
+                kept[one.course.run_id] = _kept(keep, one)
+    finally:  # what was found is told, whether or not it can be kept: models were paid for it
+        if as_json:
+            say_json({**table.data(), "kept": {run_id: str(file) for run_id, file in kept.items()}})
+        else:
+            say(*_told(table, rounds, kept))
     return table.exit_code
 
 
@@ -119,6 +125,16 @@ def _reconciles(agent: Agent | None) -> frozenset[str]:
     """The tools of which an authority could say what became of a call."""
     tools = agent.tools if agent else {}
     return frozenset(name for name, tool in tools.items() if tool.reconciler is not None)
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse where no folder could be made or written to, before any tool is called."""
+    there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    if not there.is_dir():
+        problem = "a folder is wanted, and this is none" if there == folder else "not a directory"
+        raise BadInput(problem, place=f"--keep {folder}")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise BadInput("permission denied", place=f"--keep {folder}")
 
 
 def _kept(folder: Path, one: Round) -> Path:
@@ -149,9 +165,10 @@ def _told(table: Table, rounds: int, kept: dict[str, Path]) -> Iterator[Cell]:
             yield f"  spoilt: {', '.join(map(_place, hits[:HITS_MAX]))}{more}"
         if one.course.run_id in kept:
             yield f"  kept as {kept[one.course.run_id]}"
-    assumed = [
-        (one.course.run_id, words) for row in table.rows for one in row.rounds for words in one.course.assumptions
-    ]
+    if broken and not kept:
+        yield "--keep DIR writes each of these runs as a recording"
+    courses = [one.course for row in table.rows for one in row.rounds]
+    assumed = [(one.run_id, words) for one in courses for words in dict.fromkeys(one.assumptions)]
     if assumed:
         yield ""
         yield from columns([(run_id, f"assumed: {words}") for run_id, words in assumed[:ASSUMED_MAX]])
