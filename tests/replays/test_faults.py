@@ -237,7 +237,7 @@ def test_a_tool_that_may_act_is_not_called_unless_that_is_said() -> None:
 @pytest.mark.parametrize("names", ["", "injection,none", "ALL"])
 def test_a_slice_that_there_is_not_is_refused(names: str) -> None:
     """With all that there are."""
-    with pytest.raises(BadInput, match=r"there are all, stale data, .*broken reply"):
+    with pytest.raises(BadInput, match=r"there are all, stale-data, .*broken-reply"):
         slices_named(names)
 
 

@@ -71,7 +71,7 @@ def _first(promise: Promise, trajectory: Trajectory) -> Found:
         return
     records = alone.records
     ends = (index for index in range(1, len(records)) if broken[0] in promise.broken_by(_until(alone, index)))
-    yield Breach(alone.run_id, records[next(ends, len(records)) - 1].position, f"{promise.told}: {broken[0]}")
+    yield Breach(alone.run_id, records[next(ends, len(records)) - 1].position, f"{broken[0]} (against: {promise.told})")
 
 
 def _until(trajectory: Trajectory, index: int) -> Trajectory:

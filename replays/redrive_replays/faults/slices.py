@@ -237,7 +237,8 @@ def slices_named(names: str) -> tuple[Slice, ...]:
     for name in names.split(","):
         plain = name.strip().replace("-", " ").replace("_", " ")
         if plain not in SLICES:
-            raise BadInput(f"no slice {name.strip()!r}; there are all, {', '.join(SLICES)}", place="--slice")
+            known = ", ".join(one.replace(" ", "-") for one in SLICES)
+            raise BadInput(f"no slice {name.strip()!r}; there are all, {known}", place="--slice")
         if SLICES[plain] not in found:
             found.append(SLICES[plain])
     return tuple(found)
