@@ -342,6 +342,18 @@ def test_a_value_that_only_a_prevented_observation_shows_is_named() -> None:
     assert [(one.call, one.tool, one.value) for one in report.ungrounded] == [(2, "pay", "98765")]
 
 
+def test_a_value_that_its_own_call_shows_first_is_the_models() -> None:
+    """What a result repeats of the call that it answers, the model knew without it."""
+    records, program = run(
+        reply("", use("price_of", item="tea")),
+        seen(1, {"item": "tea", "cents": 5}),
+        reply("", use("count", item="green tea")),
+        seen(2, "green tea: none"),
+        reply("Done."),
+    )
+    assert edge_of(records, program, Changes(policy=policy(NO_PRICES))).ungrounded == ()
+
+
 def test_a_tool_that_is_not_there_cannot_be_dropped() -> None:
     """Of the tools that there are, one is meant."""
     records, program = run(*BUY)

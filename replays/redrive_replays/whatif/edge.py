@@ -247,14 +247,14 @@ def _asked(records: Iterable[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _ungrounded(records: Sequence[Record], branch: Branch) -> Iterator[Ungrounded]:
-    """The calls of later turns that use what only observations show which the branch does not have."""
+    """The calls of later turns that use what only observations before them show which the branch does not have."""
     had = {text_of(event.content) for event in _observations(one.record for one in branch.records)}
-    shown = [text_of(event.content) for event in _observations(records)]
-    lacking = [words for words in shown if words not in had]
+    lacking = list[str]()
     told = [text_of(message.content) for message in branch.state.transcript()]
     turn, state = 0, RunState()
     for record in records:
         evolve(state, record)
+        lacking += [words for one in _observations([record]) if (words := text_of(one.content)) not in had]
         turn += type(record.event) is ModelReplied
         if not isinstance(record.event, DecisionMade) or turn <= branch.state.steps:
             continue
