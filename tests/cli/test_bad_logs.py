@@ -107,6 +107,7 @@ def test_nothing_goes_on_from_a_run_that_is_damaged(
         assert redrive(*command) == (1, "", f"redrive: run again: {problem}\n")
     assert db.execute("SELECT run_id, position FROM runs").fetchall() == before
     db.close()
+    assert len(redrive("effects", "again").err.split("run again: ")) == 2, "the run is named once"
 
 
 def test_a_run_is_forked_in_front_of_what_is_damaged(redrive: Redrive, refund: str, folder: Path) -> None:

@@ -60,7 +60,7 @@ def effects(
         found, problems = [], []
         for chosen in _chosen(choice, log, runs):
             recording = chosen.recording()
-            problems += [f"run {chosen.run_id}: {recording.problem}"] if recording.problem else []
+            problems += [recording.problem] if recording.problem else []
             held = chosen.log.holder(chosen.run_id.partition("/")[0]) is not None
             found += ledger(recording.records, chosen.remarks(), held=held)
         found = [one for one in found if not in_doubt or one.stage == "in doubt"]
