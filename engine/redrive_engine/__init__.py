@@ -21,7 +21,7 @@ from redrive_engine.given import with_given
 from redrive_engine.grounded import Grounded
 from redrive_engine.lessons import lessons
 from redrive_engine.live import LiveWorld, Patience, StillClock, Surroundings, mint
-from redrive_engine.loading import load_agent, load_tools, registered
+from redrive_engine.loading import load_agent, load_tools, registered, registered_as
 from redrive_engine.loop import react
 from redrive_engine.masking import FileVault, Mask, MemoryVault, Vault
 from redrive_engine.occurrence import occurs
@@ -90,6 +90,7 @@ __all__ = [
     "permissive",
     "react",
     "registered",
+    "registered_as",
     "revoke",
     "say",
     "signal",

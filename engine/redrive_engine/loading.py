@@ -69,14 +69,19 @@ def load_tools(spec: str) -> list[Tool]:
 
 def registered(name: str) -> Agent | None:
     """The agent that the user registered under ``name``: in ``[tool.redrive.agents]`` or as an entry point."""
+    spec = registered_as(name)
+    return load_agent(spec) if spec else None
+
+
+def registered_as(name: str) -> str | None:
+    """The ``MODULE:ATTR`` that is registered under ``name``."""
     for folder in [here := Path.cwd(), *here.parents]:
         project = folder / "pyproject.toml"
         if project.is_file():
             if spec := _agents_of(project, project.stat().st_mtime_ns).get(name):
-                return load_agent(spec)
+                return spec
             break
-    spec = _installed().get(name)
-    return load_agent(spec) if spec else None
+    return _installed().get(name)
 
 
 @cache

@@ -110,6 +110,16 @@ def test_the_command_that_goes_on_names_the_log(
     assert redrive(*asked, "--run-id", "third").out.endswith("--run-id third\n")
 
 
+def test_the_command_that_goes_on_names_a_registered_agent(redrive: Redrive, refund: str, folder: Path) -> None:
+    """As a replay finds it; of any other agent it is for you to say which."""
+    assert redrive("fork", refund, "--at", "11").out.splitlines()[-1].startswith("redrive run MODULE:ATTR --run-id ")
+    table = '[tool.redrive.agents]\nrefund-desk = "refund_desk:agent"\n'
+    (folder / "pyproject.toml").write_text(table, encoding="utf-8")
+    said = redrive("fork", refund, "--at", "11", "--run-id", "again")
+    assert said.out.endswith("\n\nredrive run refund_desk:agent --run-id again\n")
+    assert "cannot be undone" in said.out
+
+
 def test_a_fork_is_sent_with_what_it_inherits(redrive: Redrive, refund: str, folder: Path) -> None:
     """Its recording stands for itself, and brings its parent along as far as it goes."""
     redrive("fork", refund, "--at", "11", "--run-id", "again", *AGENT)

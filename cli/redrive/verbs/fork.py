@@ -17,7 +17,7 @@ from redrive.chosen import Choice
 from redrive.masking import mask_here
 from redrive.options import LOG, AgentOption, JsonOption, LogOption
 from redrive.terminal import Cell, columns, say, say_json
-from redrive_engine import Agent, Contract, Fork, registered
+from redrive_engine import Agent, Contract, Fork, registered_as
 from redrive_engine import fork as forked
 from redrive_engine.policy import policy_in
 from redrive_events import ApprovalAsked, BadInput, ModelAsked, PersonAsked, Request, ToolCalled, kind_of
@@ -64,8 +64,9 @@ def fork(
             mask=((given.mask if given else None) or mask_here(log)) if label else None,
         )
         started = start_of(choice.log.read(made.run_id))
-    known = given or (registered(started.agent) if started else None)
-    on = f"redrive run {agent or 'MODULE:ATTR'} --run-id {made.run_id}{_named(log)}"
+    spec = agent or (registered_as(started.agent) if started else None)
+    known = given or (agent_named(spec) if spec else None)
+    on = f"redrive run {spec or 'MODULE:ATTR'} --run-id {made.run_id}{_named(log)}"
     if as_json:
         say_json(_data(made, known, on))
     else:
