@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redrive_replays.judging import Judged, judged
     from redrive_replays.programs import known_program, program_for
     from redrive_replays.recording import Recording, recording_of
-    from redrive_replays.redriving import redriven
+    from redrive_replays.redriving import begun_anew, redriven
     from redrive_replays.replayer import appends, replay_records
     from redrive_replays.report import Divergence, Outcome, Report, only_digests, worst
     from redrive_replays.script import Script, written_down
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _DOORS = {
     "bisecting": ("Turned", "bisected"),
-    "redriving": ("redriven",),
+    "redriving": ("begun_anew", "redriven"),
     "shrinking": ("Shrunk", "shrunk"),
     "guarded": ("Reach",),
     "comparison": ("Comparison", "Parting", "compared"),
@@ -58,6 +58,7 @@ __all__ = [
     "Shrunk",
     "Turned",
     "appends",
+    "begun_anew",
     "bisected",
     "chain_of",
     "compared",

@@ -16,8 +16,7 @@ from redrive.showing import showing
 from redrive.terminal import Cell, columns, counted, say, say_json
 from redrive_events import BadInput, Record, canonical
 from redrive_projections import fold, status, timeline
-from redrive_replays import Turned, bisected
-from redrive_replays.redriving import begun_anew
+from redrive_replays import Turned, begun_anew, bisected
 
 
 def bisect(
