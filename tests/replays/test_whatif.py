@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from redrive_engine import Program
@@ -15,6 +15,7 @@ from redrive_events import (
     BadInput,
     Input,
     LeaseGranted,
+    Limits,
     MessageReceived,
     ModelAsked,
     ObservationReceived,
@@ -28,7 +29,7 @@ from redrive_replays.whatif import Branch, Changes, EdgeReport, branched, edge_r
 from redrive_replays.whatif.flips import first_flip
 from tests.random_runs import driven_programs, programs, random_run
 from tests.renew_recordings import RECIPES, records_of
-from tests.shop import PURCHASE, recorded, seen, shop
+from tests.shop import PURCHASE, Asking, recorded, seen, shop
 
 ALLOW_READS = '[[rule]]\nname = "reads"\nwhen = { effect = "read" }\nthen = "allow"\n'
 ALL = ALLOW_READS + '[[rule]]\nname = "writes"\nwhen = { effect = "write" }\nthen = "allow"\n'
@@ -81,6 +82,8 @@ def test_a_recording_that_waits_for_the_model_is_the_same_as_far_as_it_goes(name
         assert report.edge is not None
 
 
+# A tool answers in the instant in which a person has said nothing in time, and both stand in one append.
+@example(b"\0\0\0\0\2", shop(Terms(budget=Limits(steps=9), approval_ms=3), policy=Asking(("count", "price_of", "pay"))))
 @given(st.binary(max_size=120), programs | driven_programs)
 def test_whatever_happened_happens_again_where_nothing_is_changed(tape: bytes, program: Program) -> None:
     """Doubts, refusals, people and deadlines included; only what another worker took up is not known to its end."""
@@ -267,6 +270,22 @@ def test_a_call_that_differs_in_one_argument_is_another_call() -> None:
     changed = reply("", use("price_of", item="milk")).content
     branch = branched(records, program, Changes(replies={1: changed}))
     assert (served(branch), asked_again(branch)) == ([], "ToolCalled")
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        (seen(1, ITEM), "landed"),
+        (ObservationReceived(call=1, status="error", content="sold out"), "not_landed"),
+        (ObservationReceived(call=1, status="timeout", content="No answer."), ""),
+    ],
+)
+def test_a_recorded_write_is_told_as_the_ledger_has_it(said: ObservationReceived, outcome: str) -> None:
+    """That it failed is not that it may have landed."""
+    records, program = run(reply("", use("pay", item="tea", cents=5)), said)
+    report = edge_report(records, branched(records, program))
+    (effect,) = (*report.before, *report.prevented, *report.after)
+    assert effect.outcome == outcome
 
 
 def test_a_read_beside_a_write_is_not_answered_without_it() -> None:

@@ -209,7 +209,7 @@ class _Drive:
     def _is_late(self, position: int) -> bool:
         """Whether the recorded worker noticed by this answer alone that the time was over."""
         answer = self.matched.get(position)
-        return answer is not None and answer.overdue == "late"
+        return answer is not None and answer.answer is not None and answer.overdue == "late"
 
     def _is_over(self, at: datetime) -> bool:
         """Whether a limit of time passes before this."""
@@ -233,7 +233,7 @@ class _Drive:
     def _drop(self, position: int) -> None:
         """The recorded answer of a request is none here, and may be one elsewhere."""
         self.unsure.add(position)
-        self.branch.recorded.served.discard(self.matched.pop(position).position)
+        self.branch.recorded.served.discard(self.matched.pop(position).number)
 
     def _edge(self, position: int) -> Edge:
         request, asked = self.branch.state.requests[position], self.course.open[position]

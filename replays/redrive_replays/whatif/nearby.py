@@ -80,7 +80,7 @@ def given_to(recorded: Recorded, request: Request, asked: Open, key: Key, change
     if same is None:
         return found
     answer = same.answer if same.given else said
-    return dataclasses.replace(found, answer=answer, took=same.took, position=same.position)
+    return dataclasses.replace(found, answer=answer, took=same.took, position=same.position, number=same.number)
 
 
 def is_of_another(recorded: Recorded, given: Answered) -> bool:

@@ -40,7 +40,8 @@ class Answered:
 
     It is None where a person was asked, and said nothing in time. Meanwhile these writes were ``settled``. Where it
     says only that the run was ending, it came so long ``stopped``. One that was ``overdue`` was let in all the same: it
-    came ``late``, when nobody had noticed yet that the time was over, or while the run was ``ending``.
+    came ``late``, when nobody had noticed yet that a time was over, or while the run was ``ending``.
+    Its ``number`` tells it from another that stands in the same place, such as the silence of a person until then.
     """
 
     request: Request
@@ -53,6 +54,7 @@ class Answered:
     settled: tuple[Written, ...] = ()
     stopped: timedelta | None = None
     overdue: Literal["", "late", "ending"] = ""
+    number: int = -1
 
     def awaits(self, asked: Open, key: Key, at: datetime) -> bool:
         """Whether it answers a call that was asked like this one, and came behind ``at``, as writes that began by then.
@@ -94,14 +96,14 @@ class Recorded:
         What was answered in another turn is the answer here only if all answers to it were the same.
         """
         known = self.by_key.get(key, ())
-        found = next((one for one in known if one.position not in self.served), None)
+        found = next((one for one in known if one.number not in self.served), None)
         if found is None or (found.turn != turn and not _alike(known)):
             return None
         return found
 
     def mark(self, found: Answered) -> Answered:
         """``found``, which is served by now."""
-        self.served.add(found.position)
+        self.served.add(found.number)
         return found
 
     def awaits(self, course: Course, position: int, at: datetime, behind: int) -> bool:
@@ -111,7 +113,7 @@ class Recorded:
 
     def waiting(self) -> Iterator[Answered]:
         """The answers that nobody asked for yet, in their order."""
-        return (one for one in self.answers if one.position not in self.served)
+        return (one for one in self.answers if one.number not in self.served)
 
 
 def recorded_in(records: Sequence[Record], changes: Changes) -> Recorded:
@@ -140,14 +142,14 @@ class _Reading:
         first, state = append[0], self.state
         before = dict(state.requests)
         evolve(state, first)
-        timed_out = (isinstance(one.event, StopDecided) and one.event.dimension == "wall_time" for one in append)
-        self.overdue = "ending" if self.stopped is not None else "late" if any(timed_out) else ""
+        timed_out = any(isinstance(one.event, StopDecided) and one.event.dimension == "wall_time" for one in append)
+        over = [one for one in before if one in state.requests and expired(state.requests[one], state.now)]
+        self.overdue = "ending" if self.stopped is not None else "late" if timed_out or over else ""
         if state.steps != self.turn:
             self.turn, self.behind = state.steps, 0
         if type(first.event) in STRANGERS:
             self.unheard.append(first.position)
         else:
-            over = [one for one in before if one in state.requests and expired(state.requests[one], state.now)]
             for position in over:
                 self._answered(position, first, None)
             self.found.heard |= dict.fromkeys(self.unheard, first.position)
@@ -222,6 +224,7 @@ class _Reading:
             settled,
             self._since_stop(record, asked.request),
             self.overdue,
+            len(self.found.answers),
         )
         self.found.answers.append(one)
         if not given:  # that answers by its number, to whatever it is given
