@@ -117,7 +117,7 @@ _STYLES = {"stands": "", "prevented": "green", "open": "yellow"}
 
 
 def _came(effect: Effect) -> str:
-    return "landed" if effect.landed else "may have landed"
+    return {"landed": "landed", "not_landed": "did not land"}.get(effect.outcome, "may have landed")
 
 
 def _edge(report: EdgeReport) -> Iterator[Cell]:

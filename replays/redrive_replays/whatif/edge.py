@@ -14,7 +14,6 @@ from redrive_engine.loop import ACTING
 from redrive_events import (
     ApprovalAsked,
     DecisionMade,
-    EffectConfirmed,
     Json,
     ModelAsked,
     ModelReplied,
@@ -26,7 +25,7 @@ from redrive_events import (
     canonical,
     text_of,
 )
-from redrive_projections import Asked, Message, RunState, evolve, requests
+from redrive_projections import Asked, Message, Outcome, RunState, effects, evolve, requests
 from redrive_replays.replayer import changed_parts
 from redrive_replays.whatif.branch import Branch, Edge
 from redrive_replays.whatif.flips import Flip, Sureness, first_flip, sureness
@@ -36,13 +35,13 @@ VALUE_CHARS_MIN = 3
 
 
 class Effect(NamedTuple):
-    """A write of the recording: its verdict and outcome as recorded."""
+    """A write of the recording: its verdict as recorded, and what the ledger says became of it."""
 
     call: int
     tool: str
     arguments: Json
     verdict: str
-    landed: bool
+    outcome: Outcome
     position: int
 
 
@@ -172,7 +171,7 @@ def _effects(
     """The recorded writes: those of the branch too, those it prevents, and those of turns it does not reach."""
     made = _made(branch)
     verdicts = {one.event.call: one.event.verdict for one in records if isinstance(one.event, VerdictGiven)}
-    landed = {one.event.call for one in records if isinstance(one.event, EffectConfirmed)}
+    outcomes = {one.call: one.outcome for one in effects(records)}
     found: dict[str, list[Effect]] = {"before": [], "prevented": [], "after": []}
     turn = 0
     for record in records:
@@ -180,10 +179,10 @@ def _effects(
         turn += type(event) is ModelReplied
         if not isinstance(event, ToolCalled) or event.effect not in ACTING or event.attempt > 1:
             continue
-        has_landed, reached = event.call in landed, turn <= branch.state.steps
-        where = _where((event.tool, canonical(event.arguments)), made, landed=has_landed, reached=reached)
+        outcome, reached = outcomes.get(event.call, ""), turn <= branch.state.steps
+        where = _where((event.tool, canonical(event.arguments)), made, landed=outcome == "landed", reached=reached)
         verdict = verdicts.get(event.call, "")
-        found[where].append(Effect(event.call, event.tool, event.arguments, verdict, has_landed, record.position))
+        found[where].append(Effect(event.call, event.tool, event.arguments, verdict, outcome, record.position))
     return tuple(found["before"]), tuple(found["prevented"]), tuple(found["after"])
 
 
@@ -210,7 +209,7 @@ def _made(branch: Branch) -> _Made:
     requests, calls = branch.state.requests.values(), branch.state.calls
     events = [one.record.event for one in branch.records]
     waiting = {one.call for one in requests if isinstance(one, ToolCalled)}
-    landed = {one.call for one in events if isinstance(one, EffectConfirmed)}
+    landed = {one.call for one in effects(one.record for one in branch.records) if one.outcome == "landed"}
     made: _Made = Counter()
     for one in events:
         if isinstance(one, ToolCalled) and one.attempt == 1:
