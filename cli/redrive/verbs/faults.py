@@ -154,6 +154,12 @@ def _told(table: Table, rounds: int, kept: dict[str, Path]) -> Iterator[Cell]:
     yield ""
     heads: list[Cell] = ["SLICE", "SPOILT", *(name.upper() for name in CHECKS), "RUNS ENDED"]
     yield from columns([heads, *map(_row, table.rows)])
+    yield from _broken(table, kept)
+    yield from _assumed(table)
+
+
+def _broken(table: Table, kept: dict[str, Path]) -> Iterator[Cell]:
+    """Each run that broke a promise: where, what was spoilt for it, and where it is kept."""
     broken = list(table.broken)
     if broken:
         yield ""
@@ -167,6 +173,10 @@ def _told(table: Table, rounds: int, kept: dict[str, Path]) -> Iterator[Cell]:
             yield f"  kept as {kept[one.course.run_id]}"
     if broken and not kept:
         yield "--keep DIR writes each of these runs as a recording"
+
+
+def _assumed(table: Table) -> Iterator[Cell]:
+    """What runs went on with where their recording had no sure answer."""
     courses = [one.course for row in table.rows for one in row.rounds]
     assumed = [(one.run_id, words) for one in courses for words in dict.fromkeys(one.assumptions)]
     if assumed:
