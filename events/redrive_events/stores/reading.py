@@ -44,9 +44,9 @@ def lines_of(row: Row, find: Find) -> Iterator[StoredLine]:
     """The lines of a row, with their digests; the last one's is as long as it is found."""
     last, digests, kept = row
     count = _count(digests)
-    for number, line in enumerate(unpacked(count, kept, find)):
-        digest = digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES if number < count - 1 else None]
-        yield StoredLine(last - count + 1 + number, digest, line)
+    behind = DIGEST_BYTES * (count - 1)
+    sealed = [digests[place : place + DIGEST_BYTES] for place in range(0, behind, DIGEST_BYTES)] + [digests[behind:]]
+    return map(StoredLine, range(last - count + 1, last + 1), sealed, unpacked(count, kept, find))
 
 
 def beginning(row: Row) -> int:

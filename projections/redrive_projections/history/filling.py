@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redrive_events import NOTES, EventLog, StoredLine
@@ -204,13 +204,14 @@ class _Work(NamedTuple):
     def _until(self, stream: str, after: int, ends: dict[str, tuple[int, bytes]]) -> Iterator[StoredLine]:
         """The lines of a stream behind a position; where the last one stands, and its digest, are left in ``ends``."""
         last = self.reach.get(stream, self.known[stream].position if stream in self.known else 0)
-        for line in self.log.lines(stream, after=after) if last > after else ():
-            if line.position > last:
-                break
-            if not line.position % LINES_UNWATCHED:
+        lines = takewhile(
+            lambda line: line.position <= last, self.log.lines(stream, after=after) if last > after else ()
+        )
+        while some := list(islice(lines, LINES_UNWATCHED)):
+            ends[stream] = some[-1][:2]
+            yield from some
+            if len(some) == LINES_UNWATCHED:
                 self.within.check()
-            ends[stream] = line[:2]
-            yield line
 
 
 @contextmanager

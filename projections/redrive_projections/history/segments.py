@@ -169,6 +169,7 @@ def seal(folder: Path, log: EventLog, grown: Growth, within: Deadline = NEVER) -
     begun = chain[-1].watermark if chain else 0
     with _working(folder, begun) as db:
         attach(db, chain)
+        db.execute("SET threads = 1")  # one core makes the rows, and more than one other would wait for them
         source, last_run = all_streams(len(chain)), 0
         if chain:
             ((last_run,),) = db.execute(f"SELECT max(run) FROM {source}").fetchall()
