@@ -71,7 +71,7 @@ class Verifier:
         """
         try:
             seen = self._seen(text_of(content), media_type)
-            found = seen if isinstance(seen, Refused) else self.run(call, seen, MappingProxyType(dict(facts)))
+            found = seen if isinstance(seen, Refused) else self.run(call, seen, MappingProxyType(facts))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what a verifier cannot judge is not accepted
             return Refused(f"verifier raised {type(error).__name__}")
         if isinstance(found, Refused):

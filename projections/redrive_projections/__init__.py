@@ -13,7 +13,7 @@ from redrive_projections.moments import spelled_moment
 from redrive_projections.people import OF_PEOPLE, doubts_of, expired
 from redrive_projections.predicates import MISSING, OPERATORS, compare, holds, problem_of, same
 from redrive_projections.requests import Asked, offered, rebuilt, requests
-from redrive_projections.state import Call, Fact, RunState, answered_by, is_answer
+from redrive_projections.state import Call, Fact, Known, RunState, answered_by, is_answer
 from redrive_projections.timeline import Moment, called_as, harmless, one_line, timeline
 from redrive_projections.transcript import Message, kept_of, opening, references, request_digest
 from redrive_projections.views import VIEWS, sealed, state_view, used_otherwise
@@ -31,6 +31,7 @@ __all__ = [
     "Call",
     "Effect",
     "Fact",
+    "Known",
     "Message",
     "Moment",
     "Outcome",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 import msgspec
@@ -47,6 +47,28 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     position: int
     evidence: tuple[int, ...]
     verifier: str
+
+
+class Known(Mapping[str, Json]):
+    """The values of facts by their names, each looked up where it is asked for: a run may know very many."""
+
+    def __init__(self, facts: Mapping[str, Fact]) -> None:
+        self._facts = facts
+
+    def __getitem__(self, key: str) -> Json:
+        return self._facts[key].value
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._facts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._facts)
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __or__(self, other: Mapping[str, Json]) -> dict[str, Json]:
+        return {**self, **other}
 
 
 class Call(msgspec.Struct, gc=False):

@@ -20,7 +20,7 @@ from redrive_events import (
     StopDecided,
     text_of,
 )
-from redrive_projections import Call, RunState
+from redrive_projections import Call, Known, RunState
 
 # What is looked at before any verifier is asked: the envelope in which an observation comes.
 ENVELOPE: Final = "envelope"
@@ -40,8 +40,7 @@ def verified(
         return
     request = ToolCall(number=call.number, tool=call.tool, arguments=call.arguments)
     for verifier in program.verifiers_of(call.tool):
-        known = {key: fact.value for key, fact in s.facts.items()}
-        found = verifier.check(request, seen.content, seen.media_type, known)
+        found = verifier.check(request, seen.content, seen.media_type, Known(s.facts))
         if isinstance(found, Refused):
             refusal = ObservationRefused(call=call.number, verifier=verifier.name, reason=found.reason, text=found.text)
             yield from refused(program, s, refusal, fail=program.terms.on_refused == "fail")
