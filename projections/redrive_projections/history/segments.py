@@ -276,6 +276,8 @@ def _connected(file: Path | str) -> DuckDBPyConnection:
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
             "checkpoint_threshold": CHECKPOINT,
+            # Rows that stand are not moved together again at each checkpoint: it would take longer with each of them.
+            "max_vacuum_tasks": "0",
             "memory_limit": MEMORY_MAX,
         },
     )
