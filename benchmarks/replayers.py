@@ -1,6 +1,6 @@
 """Strict replay beside Temporal's Replayer: the same loop, from stored bytes, in one process on one core.
 
-A step is a model ask and a tool call, with what came of both: six events of ours, fourteen of Temporal's history. Both
+A step is a model ask and a tool call, with what came of both: six events of ours, twelve of Temporal's history. Both
 run what decides again, and compare all that follows from each input with what is stored: we every byte of each event,
 the Replayer kind, name and id of each command. Ours are compared with it as it comes, which is with its sandbox, and
 without. A run alone pays for a Replayer of its own; of many the one that all go through pays once. It is the time of
