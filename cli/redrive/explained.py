@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from rich.text import Text
 
+from redrive.fitting import Line, Rows
 from redrive.moments import line
-from redrive.terminal import Cell, columns, counted
+from redrive.terminal import Cell, counted
 from redrive.worded import pieces
 from redrive_events import INPUTS, Event, Json, Record, canonical, kind_of
 from redrive_projections import Moment, one_line, timeline
@@ -36,14 +37,14 @@ def headline(report: Report) -> Text:
     return text
 
 
-def explained(report: Report, records: Sequence[Record]) -> Iterator[Cell]:
+def explained(report: Report, records: Sequence[Record]) -> Iterator[Line]:
     """A whole report: first the parts of the program whose digests differ, then the first place where it parts."""
     if report.changed_parts:
         yield Text.assemble(("changed parts  ", "bold"), ", ".join(report.changed_parts))
     yield headline(report)
     if report.reaches:
         yield ""
-        yield from columns([("at", "part", "asks for", "by"), *map(_reach, report.reaches)])
+        yield Rows([("at", "part", "asks for", "by"), *map(_reach, report.reaches)], headed=True)
     if report.divergences:
         yield ""
         yield from _place(report.divergences[0], records)
@@ -54,7 +55,7 @@ def _reach(one: Reach) -> tuple[str, str, str, str]:
     return str(one.position), one.part, one.outside, one_line(one.function)
 
 
-def _later(later: Sequence[Divergence]) -> Iterator[Cell]:
+def _later(later: Sequence[Divergence]) -> Iterator[Line]:
     """The other places, each with its own cause; those where nothing but a digest differs are one line of each kind."""
     if not later:
         return
@@ -62,10 +63,8 @@ def _later(later: Sequence[Divergence]) -> Iterator[Cell]:
     others = [one for one in later if not only_digests(one)]
     yield ""
     yield f"and {counted(len(later), 'later place')}, each seen from the recorded state before it"
-    yield from columns(
-        [(cause, f"{pointer} alone, in {counted(n, 'place')}") for (cause, pointer), n in sealed.items()]
-    )
-    yield from columns([(str(one.position), one.cause, _in_short(one)) for one in others[:LATER_MAX]])
+    yield Rows([(cause, f"{pointer} alone, in {counted(n, 'place')}") for (cause, pointer), n in sealed.items()])
+    yield Rows([(str(one.position), one.cause, _in_short(one)) for one in others[:LATER_MAX]])
     if len(others) > LATER_MAX:
         yield f"… and {len(others) - LATER_MAX} more"
 
@@ -92,7 +91,7 @@ def _notes(report: Report) -> Iterator[str]:
         yield "open: " + ", ".join(f"{name} at {position}" for position, name in report.open)
 
 
-def _place(found: Divergence, records: Sequence[Record]) -> Iterator[Cell]:
+def _place(found: Divergence, records: Sequence[Record]) -> Iterator[Line]:
     """The inputs behind it, recorded and replayed event one below the other, then each value that differs."""
     rows: list[tuple[Cell, Cell]] = [
         (Text("behind" if index else "input", style="dim"), line(_moment(records[:position])))
@@ -102,15 +101,15 @@ def _place(found: Divergence, records: Sequence[Record]) -> Iterator[Cell]:
         told = "nothing" if event is None else line(_moment(_with(records, found.position, event)))
         rows.append((Text(side, style="dim"), told))
     yield Text.assemble((f"first at {found.position}", "bold"), f": {found.why}; cause: ", (found.cause, "bold"))
-    yield from columns(rows)
+    yield Rows(rows)
     if found.differences:
         yield ""
         yield from values(found.differences)
 
 
-def values(found: Sequence[Difference]) -> Iterator[Cell]:
+def values(found: Sequence[Difference]) -> Iterator[Line]:
     """Each value that differs, under its pointer; of many, the first ones."""
-    yield from columns([row for one in found[:DIFFERENCES_MAX] for row in _values(one)])
+    yield Rows([row for one in found[:DIFFERENCES_MAX] for row in _values(one)])
     if len(found) > DIFFERENCES_MAX:
         yield f"… and {len(found) - DIFFERENCES_MAX} more values"
 

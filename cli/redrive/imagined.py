@@ -9,9 +9,10 @@ import msgspec
 from rich.text import Text
 
 from redrive.explained import values
+from redrive.fitting import Line, Rows
 from redrive.masking import Shown
 from redrive.moments import line
-from redrive.terminal import Cell, columns, counted
+from redrive.terminal import Cell, counted
 from redrive.worded import pieces
 from redrive_events import Json, ModelAsked, Record, kind_of, text_of
 from redrive_projections import called_as, timeline
@@ -42,7 +43,7 @@ def concealed(report: EdgeReport, shown: Shown) -> EdgeReport:
     )
 
 
-def imagined(report: EdgeReport, branched: Sequence[Record], records: Sequence[Record]) -> Iterator[Cell]:
+def imagined(report: EdgeReport, branched: Sequence[Record], records: Sequence[Record]) -> Iterator[Line]:
     """A whole report: the headline, the first flip, the effects, the edge, and how to go on."""
     if report.changed_parts:
         yield Text.assemble(("changed parts  ", "bold"), ", ".join(report.changed_parts))
@@ -58,7 +59,7 @@ def imagined(report: EdgeReport, branched: Sequence[Record], records: Sequence[R
     if report.assumptions:
         yield ""
         yield Text("assumed", style="bold")
-        yield from columns([(f"{number}", what) for number, what in enumerate(report.assumptions, start=1)])
+        yield Rows([(f"{number}", what) for number, what in enumerate(report.assumptions, start=1)])
     if report.unused:
         yield ""
         yield Text.assemble(("not used", "bold yellow"), f"  {', '.join(report.unused)}: nothing asked for it here")
@@ -81,14 +82,14 @@ def sureness_of(sureness: str, turn: int, turns: int) -> str:
     return f"exact to turn {turn} of {turns}" if sureness == "exact to turn" else sureness
 
 
-def _flip(report: EdgeReport, branched: Sequence[Record], records: Sequence[Record]) -> Iterator[Cell]:
+def _flip(report: EdgeReport, branched: Sequence[Record], records: Sequence[Record]) -> Iterator[Line]:
     if report.flip is None:
         return
     sides = (("recorded", report.flip.recorded, list(records)), ("here", report.flip.branched, list(branched)))
     yield ""
     yield Text("first flip", style="bold")
     told = [(Text(name, style="dim"), _told(record, whole)) for name, record, whole in sides]
-    yield from columns(told)
+    yield Rows(told)
     if str(told[0][1]) == str(told[1][1]):  # it reads alike, and is not
         yield from values(report.flip.differences)
 
@@ -100,7 +101,7 @@ def _told(record: Record | None, records: Sequence[Record], width: int = 0) -> C
     return line(last, width)
 
 
-def _effects(report: EdgeReport) -> Iterator[Cell]:
+def _effects(report: EdgeReport) -> Iterator[Line]:
     rows: list[tuple[Cell, Cell, Cell, Cell]] = []
     for what, effects in (("stands", report.before), ("prevented", report.prevented), ("open", report.after)):
         rows += [
@@ -110,7 +111,7 @@ def _effects(report: EdgeReport) -> Iterator[Cell]:
     if rows:
         yield ""
         yield Text("recorded effects", style="bold")
-        yield from columns(rows, right={1})
+        yield Rows(rows, right={1})
 
 
 _STYLES = {"stands": "", "prevented": "green", "open": "yellow"}
@@ -120,7 +121,7 @@ def _came(effect: Effect) -> str:
     return {"landed": "landed", "not_landed": "did not land"}.get(effect.outcome, "may have landed")
 
 
-def _edge(report: EdgeReport) -> Iterator[Cell]:
+def _edge(report: EdgeReport) -> Iterator[Line]:
     if report.edge is None:
         return
     yield ""
@@ -143,7 +144,7 @@ def _unsaid(turns: int) -> str:
     return f"; {counted(turns, 'recorded turn')} left unsaid" if turns > 0 else ""
 
 
-def _request(report: EdgeReport) -> Iterator[Cell]:
+def _request(report: EdgeReport) -> Iterator[Line]:
     """What the model would have read, against what it read: the messages that differ, as pieces of words."""
     recorded = [_said(one.role, text_of(one.content) or _blocks(one.content)) for one in report.asked]
     would = [_said(one.role, text_of(one.content) or _blocks(one.content)) for one in report.would_ask]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from redrive.explained import explained
-from redrive.terminal import Cell
+from redrive.fitting import laid_out
 from redrive_events import Record
 from redrive_replays import Report
 
@@ -25,9 +25,5 @@ def as_markdown(report: Report, records: Sequence[Record]) -> Iterator[str]:
     if report.divergences or report.reaches:
         fence = "`" * 4  # texts of models often hold one of three
         yield f"{fence}text"
-        yield from (_plain(line) for line in explained(report, records))
+        yield from (line.plain for line in laid_out(explained(report, records)))
         yield fence
-
-
-def _plain(line: Cell) -> str:
-    return line if isinstance(line, str) else line.plain

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from redrive.fitting import Line, Rows
 from redrive.imagined import sureness_of
 from redrive.noting import noted
-from redrive.terminal import Cell, columns, counted
+from redrive.terminal import counted
 from redrive_engine.policy import Policy
 from redrive_events import EventLog, Json
 from redrive_replays.backtest import Consequence, Judged, in_a_word
@@ -46,7 +47,7 @@ class Tested:
             "not_judged": [{"run_id": run_id, "why": why} for run_id, why in self.judged.unjudged.items()],
         }
 
-    def told(self) -> Iterator[Cell]:
+    def told(self) -> Iterator[Line]:
         """The same in lines: how many there are, why some are not judged, what changes, and which runs flip."""
         judged, driven = self.judged, self.driven
         runs = counted(len(judged.runs) + len(judged.unjudged), "run")
@@ -58,16 +59,18 @@ class Tested:
         if driven:
             yield ""
             table = [("RUN", "FIRST FLIP", "HOW SURE", "RECORDED END", "END", "PREVENTED")]
-            yield from columns([*table, *map(_row, driven[:RUNS_MAX])])
+            yield Rows([*table, *map(_row, driven[:RUNS_MAX])], headed=True)
         if len(driven) > RUNS_MAX:
             yield f"… and {len(driven) - RUNS_MAX:,} more; --json has them all"
+        for why, count in Counter(one.why for one in driven if one.why).most_common():
+            yield f"{counted(count, 'run')} not driven again: {why}"
 
-    def _changes(self) -> Iterator[Cell]:
+    def _changes(self) -> Iterator[Line]:
         changed = [one for one in self.judged.transitions.most_common() if one[0].before != one[0].after]
         if changed:
             yield ""
             rows = [(one.tool, one.before, one.after, f"{count:,}", one.rule) for one, count in changed]
-            yield from columns([("TOOL", "RECORDED", "NOW", "CALLS", "RULE"), *rows], right=[3])
+            yield Rows([("TOOL", "RECORDED", "NOW", "CALLS", "RULE"), *rows], right=[3], headed=True)
 
     def keep(self, log: EventLog) -> None:
         """Remark on each run how sure it is what would have come of it, for SQL."""
@@ -87,7 +90,7 @@ def _row(one: Consequence) -> tuple[str, ...]:
     flip = f"call {first.call} {first.tool}: {first.before} → {after}"
     prevented = ", ".join(f"call {call}" for call in one.prevented)
     if one.why:
-        return one.run_id, flip, f"{one.sureness}: {one.why}"
+        return one.run_id, flip, one.sureness, one.recorded_status, "", ""
     sure = sureness_of(one.sureness, one.turn, one.turns)
     return one.run_id, flip, sure, one.recorded_status or "unfinished", one.status or "not known", prevented
 

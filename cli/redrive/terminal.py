@@ -1,4 +1,4 @@
-"""What is printed: lines and columns, cut to the width of a terminal and never in a pipe, and progress."""
+"""What is printed: lines and columns, cut or folded to the width of a terminal and never in a pipe, and progress."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from rich.console import Console
 from rich.text import Text
 
+from redrive.fitting import Line, Rows, laid_out
 from redrive_events import Json, canonical
 from redrive_projections import harmless, one_line
 
@@ -32,16 +33,15 @@ class _Screen(Console):
         raise BrokenPipeError
 
 
-def say(*lines: Cell, whole: bool = False) -> None:
-    """Print lines on stdout; colours, and a cut at the right edge unless they are to stay ``whole``, on a terminal.
+def say(*lines: Line, whole: bool = False, fold: bool = False) -> None:
+    """Print lines on stdout; on a terminal with colours, and cut at its right edge.
 
-    Nothing that comes from a log or a file can command the terminal, or make two lines of one.
+    With ``whole`` they are not cut, with ``fold`` what has no room goes on in the next line. Nothing that comes from a
+    log or a file can command the terminal, or make two lines of one.
     """
     console = _Screen(highlight=False)
-    for line in lines:
-        text = Text(line) if isinstance(line, str) else line.copy()
-        text.plain = harmless(text.plain)
-        if console.is_terminal and not whole:
+    for text in laid_out(lines, console.width if fold and console.is_terminal else 0):
+        if console.is_terminal and not (whole or fold):
             text.truncate(console.width, overflow="ellipsis")
         console.print(text, soft_wrap=True, markup=False)
 
@@ -75,18 +75,7 @@ def counted(number: int, what: str) -> str:
 
 def columns(rows: Iterable[Sequence[Cell]], *, right: Collection[int] = ()) -> Iterator[Text]:
     """Rows as lines with their cells one below the other; the columns in ``right`` end at the same place."""
-    texts = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
-    if not texts:
-        return
-    widths = [max(row[index].cell_len for row in texts) for index in range(len(texts[0]))]
-    for row in texts:
-        line = Text()
-        for index, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            gap = " " * (width - cell.cell_len)
-            line.append("  " if index else "")
-            line.append_text(Text.assemble(gap, cell) if index in right else Text.assemble(cell, gap))
-        line.rstrip()
-        yield line
+    return Rows(list(rows), right).lines()
 
 
 def watched(items: Iterable[T], what: str, *, total: int | None = None) -> Iterator[T]:

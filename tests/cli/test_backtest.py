@@ -77,3 +77,18 @@ def test_a_large_log_is_judged_by_several_processes(
     alone = redrive("backtest", *policy)
     monkeypatch.setattr("redrive.verbs.backtest.ALONE_MAX", 0)
     assert redrive("backtest", *policy) == alone
+
+
+def test_a_run_that_flips_and_cannot_be_driven_is_told_with_why(redrive: Redrive, refund: str, folder: Path) -> None:
+    """It stands in the table all the same; the reason is told below, once for all such runs."""
+    (folder / "hasty.py").write_text(
+        "import redrive as rd\nfrom refund_desk import agent as usual\n\n"
+        "agent = rd.Agent('refund-desk', '2', rd.Contract(budget=rd.Budget(steps=1)), model=usual.model,\n"
+        "                 tools=list(usual.tools.values()))\n",
+        encoding="utf-8",
+    )
+    said = redrive("backtest", "--policy", DESK / "stricter.toml", "--agent", "hasty:agent")
+    assert said.code == 1, said.err
+    *_, row, why = said.out.splitlines()
+    assert row.split("  ") == ["refund-1", "call 2 refund: allow → deny", "not judged"]
+    assert why.startswith("1 run not driven again: its agent is another by now, so that it parts before its first flip")

@@ -81,7 +81,7 @@ def backtest(
         say_json({one.name: one.data() for one in found})
     else:
         for number, one in enumerate(found):
-            say(*[""] * bool(number), *one.told())
+            say(*[""] * bool(number), *one.told(), fold=True)
     return 1 if any(one.driven for one in found) else 0
 
 

@@ -10,10 +10,11 @@ from rich.text import Text
 
 from redrive.chosen import Choice
 from redrive.driving import program_of
+from redrive.fitting import Rows
 from redrive.moments import line
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
 from redrive.showing import showing
-from redrive.terminal import Cell, columns, counted, say, say_json
+from redrive.terminal import Cell, counted, say, say_json
 from redrive_events import BadInput, Record, canonical
 from redrive_projections import fold, status, timeline
 from redrive_replays import Turned, begun_anew, bisected
@@ -59,7 +60,7 @@ def bisect(
         (Text("good", style="green"), _line(found.good, ours.records)),
         (Text("bad", style="red"), _line(found.bad, theirs.records)),
     ]
-    say(*columns(rows))
+    say(Rows(rows), fold=True)
     return 0
 
 

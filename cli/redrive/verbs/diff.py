@@ -8,9 +8,10 @@ from rich.text import Text
 
 from redrive.chosen import Choice
 from redrive.explained import values
+from redrive.fitting import Line, Rows
 from redrive.moments import line
 from redrive.options import LOG, JsonOption, LogOption, RunArgument
-from redrive.terminal import Cell, columns, counted, say, say_json
+from redrive.terminal import Cell, counted, say, say_json
 from redrive_events import Record
 from redrive_projections import timeline
 from redrive_replays import Comparison, compared
@@ -31,11 +32,11 @@ def diff(first: RunArgument, second: RunArgument, log: LogOption = LOG, as_json:
     if as_json:
         say_json(comparison.data())
     else:
-        say(*_told(comparison, ours, theirs))
+        say(*_told(comparison, ours, theirs), fold=True)
     return 0 if comparison.same else 1
 
 
-def _told(comparison: Comparison, ours: Sequence[Record], theirs: Sequence[Record]) -> Iterator[Cell]:
+def _told(comparison: Comparison, ours: Sequence[Record], theirs: Sequence[Record]) -> Iterator[Line]:
     if comparison.changed_parts:
         yield Text.assemble(("changed parts  ", "bold"), ", ".join(comparison.changed_parts))
     if comparison.same:
@@ -48,7 +49,7 @@ def _told(comparison: Comparison, ours: Sequence[Record], theirs: Sequence[Recor
         yield Text.assemble((parting.cause, "bold"), "" if parting.independent else (" (may follow)", "dim"))
         rows = [(Text("first", style="dim"), _line(parting.ours, ours))]
         rows.append((Text("second", style="dim"), _line(parting.theirs, theirs)))
-        yield from columns(rows)
+        yield Rows(rows)
         yield from values(parting.differences)
     if len(comparison.partings) > PARTINGS_MAX:
         yield f"… and {len(comparison.partings) - PARTINGS_MAX} more"

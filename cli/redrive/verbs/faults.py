@@ -17,8 +17,9 @@ from redrive.agents import agent_named, tools_named
 from redrive.chosen import Choice
 from redrive.driving import agent_and_program
 from redrive.files import replacing
+from redrive.fitting import Line, Rows
 from redrive.options import LOG, AgentOption, BeyondOption, JsonOption, LogOption
-from redrive.terminal import Cell, columns, say, say_json
+from redrive.terminal import Cell, counted, say, say_json
 from redrive_engine import Agent
 from redrive_events import BadInput, write_portable
 from redrive_replays.faults import CHECKS, Hit, Recorded, Round, Row, Setting, Table, faulted, slices_named
@@ -34,6 +35,7 @@ _WORDS: Final[dict[str, Cell]] = {
     "not reached": Text("open", style="yellow"),
     "nothing to fault": "",
 }
+_NOTHING: Final = Text("nothing to fault", style="dim")
 
 What = Annotated[
     str, typer.Argument(metavar="RUN|MODULE:ATTR", help="A recorded run, or an agent (or a function that returns one).")
@@ -110,7 +112,7 @@ def faults(
         if as_json:
             say_json({**table.data(), "kept": {run_id: str(file) for run_id, file in kept.items()}})
         else:
-            say(*_told(table, rounds, kept))
+            say(*_told(table, rounds, kept), fold=True)
     return table.exit_code
 
 
@@ -149,16 +151,16 @@ def _kept(folder: Path, one: Round) -> Path:
     return file
 
 
-def _told(table: Table, rounds: int, kept: dict[str, Path]) -> Iterator[Cell]:
-    yield f"seed {table.seed}, {rounds} round{'' if rounds == 1 else 's'} a slice"
+def _told(table: Table, rounds: int, kept: dict[str, Path]) -> Iterator[Line]:
+    yield f"seed {table.seed}, {counted(rounds, 'round')} a slice"
     yield ""
     heads: list[Cell] = ["SLICE", "SPOILT", *(name.upper() for name in CHECKS), "RUNS ENDED"]
-    yield from columns([heads, *map(_row, table.rows)])
+    yield Rows([heads, *map(_row, table.rows)], narrow=list(_narrow(table)))
     yield from _broken(table, kept)
     yield from _assumed(table)
 
 
-def _broken(table: Table, kept: dict[str, Path]) -> Iterator[Cell]:
+def _broken(table: Table, kept: dict[str, Path]) -> Iterator[Line]:
     """Each run that broke a promise: where, what was spoilt for it, and where it is kept."""
     broken = list(table.broken)
     if broken:
@@ -175,13 +177,13 @@ def _broken(table: Table, kept: dict[str, Path]) -> Iterator[Cell]:
         yield "--keep DIR writes each of these runs as a recording"
 
 
-def _assumed(table: Table) -> Iterator[Cell]:
+def _assumed(table: Table) -> Iterator[Line]:
     """What runs went on with where their recording had no sure answer."""
     courses = [one.course for row in table.rows for one in row.rounds]
     assumed = [(one.run_id, words) for one in courses for words in dict.fromkeys(one.assumptions)]
     if assumed:
         yield ""
-        yield from columns([(run_id, f"assumed: {words}") for run_id, words in assumed[:ASSUMED_MAX]])
+        yield Rows([(run_id, f"assumed: {words}") for run_id, words in assumed[:ASSUMED_MAX]])
     if len(assumed) > ASSUMED_MAX:
         yield f"… and {len(assumed) - ASSUMED_MAX:,} more; --json has them all"
 
@@ -193,6 +195,31 @@ def _place(hit: Hit) -> str:
 
 def _row(row: Row) -> list[Cell]:
     cells = [_WORDS[row.cell(name)] for name in CHECKS]
+    return [row.name, _spoilt(row) if row.rounds else _NOTHING, *cells, ", ".join(row.endings)]
+
+
+def _spoilt(row: Row) -> str:
+    return str(row.spoilt) if row.spoilt else ""
+
+
+def _narrow(table: Table) -> Iterator[Line]:
+    """The same without a column for each promise: which are not held is told by their names."""
+    heads: list[Cell] = ["SLICE", "SPOILT", "PROMISES", "RUNS ENDED"]
+    rows = [(row.name, _spoilt(row), _in_words(row), ", ".join(row.endings)) for row in table.rows]
+    yield Rows([heads, *rows], headed=True)
+    yield ""
+    yield f"promises: {', '.join(CHECKS)}"
+
+
+def _in_words(row: Row) -> Cell:
+    """How the promises stand after the rounds of a slice: those that are broken, those left open, and the others."""
     if not row.rounds:
-        return [row.name, Text("nothing to fault", style="dim"), *cells, ""]
-    return [row.name, str(row.spoilt) if row.spoilt else "", *cells, ", ".join(row.endings)]
+        return _NOTHING
+    cells = {name: row.cell(name) for name in CHECKS}
+    told = [
+        Text.assemble(_WORDS[how], f" {', '.join(names)}")
+        for how in ("broken", "not reached")
+        if (names := [name for name, cell in cells.items() if cell == how])
+    ]
+    held = sum(how == "held" for how in cells.values())
+    return Text("; ").join([*told, Text(f"{held} held" if told else "all held")])

@@ -147,7 +147,7 @@ class _Found:
         if self.as_markdown:
             say(*as_markdown(report, chosen.recording().records), whole=True)
         elif not (self.as_json or self.single):
-            say(headline(report))
+            say(headline(report), fold=True)
 
     def finish(self) -> None:
         """Print what can be said once all are driven."""
@@ -158,9 +158,9 @@ class _Found:
             return
         if self.first is not None:
             report, chosen = self.first
-            say(*([] if self.single else [""]), *explained(report, chosen.recording().records))
+            say(*([] if self.single else [""]), *explained(report, chosen.recording().records), fold=True)
         if not self.single:
-            say("", self._summary())
+            say("", self._summary(), fold=True)
 
     def _data(self) -> dict[str, object]:
         outcomes = Counter(report.outcome for report in self.reports)

@@ -75,7 +75,7 @@ def shrink(
     if as_json:
         say_json(data | {"recording": str(file)})
     else:
-        say(f"{recording.run_id}  {found.inputs} of {found.of} inputs, {len(found.records)} events  {file}")
+        say(f"{recording.run_id}  {found.inputs} of {found.of} inputs, {len(found.records)} events  {file}", fold=True)
     return 0
 
 

@@ -119,7 +119,7 @@ def whatif(
     if as_json:
         say_json(shown.data(report.data()))
     else:
-        say(*imagined(report, shown.records(records), shown.records(recording.records)))
+        say(*imagined(report, shown.records(records), shown.records(recording.records)), fold=True)
     return report.exit_code
 
 
