@@ -36,22 +36,25 @@ PricesOption: TypeAlias = Annotated[
 
 
 @contextmanager
-def answering(agent: Agent, name: str, base_url: str, *, stream: bool) -> Iterator[tuple[Model | None, Prices | None]]:
+def answering(
+    agent: Agent, name: str, base_url: str, *, stream: bool, prices: Path | None
+) -> Iterator[tuple[Model | None, Prices | Path | None]]:
     """The model that a command line names, and what it costs where that is known; None is the agent's own."""
     if not name:
         for given, option in ((base_url, "--base-url"), (stream, "--stream")):
             if given:
                 raise BadInput("needs --model, which it is about", place=option)
-        yield None, None
+        yield None, prices
         return
     from redrive_engine.models import FREE, Prices, ProviderModel
 
     if name != LOOPBACK:
-        yield ProviderModel(name, base_url=base_url, stream=stream), None
+        yield ProviderModel(name, base_url=base_url, stream=stream), prices
         return
     from redrive_engine.loopback import Loopback
 
     if base_url:
         raise BadInput("loopback is at a place of its own", place="--base-url")
     with Loopback(agent.model) as server:
-        yield ProviderModel(f"openai-chat:{LOOPBACK}", base_url=server.url, stream=stream), Prices({"*": FREE})
+        model = ProviderModel(f"openai-chat:{LOOPBACK}", base_url=server.url, stream=stream)
+        yield model, prices or Prices({"*": FREE})

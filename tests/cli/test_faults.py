@@ -16,6 +16,7 @@ from tests.replays.careless import GOAL
 AGENT = ["--agent", "refund_desk:agent"]
 
 
+DESK = ["refund_desk:agent", "--goal", "Refund ord_123", "--call-writes"]
 WEAK = ["tests.replays.careless:weak", "--goal", GOAL, "--slice", "contradicting-observations,stale_data"]
 
 
@@ -92,6 +93,10 @@ def test_a_recorded_run_is_faulted_without_its_tools(redrive: Redrive, refund: s
         (["refund-1", *AGENT, "--slice", "flood"], 2, "--slice: no slice 'flood'; there are all, stale-data, empty-"),
         (["refund-1", *AGENT, "--goal", "x"], 2, "refund-1: --goal is for an agent"),
         (["refund-1", *AGENT, "--call-writes"], 2, "refund-1: --call-writes is for an agent"),
+        (["refund-1", *AGENT, "--model", "loopback"], 2, "refund-1: --model is for an agent"),
+        (["refund-1", *AGENT, "--base-url", "http://a"], 2, "refund-1: --base-url is for an agent"),
+        ([*DESK, "--stream"], 2, "--stream: needs --model, which it is about"),
+        ([*DESK, "--model", "openai:gpt-5"], 2, "there is no price for 'openai:gpt-5'"),
         (["refund-1", *AGENT, "--rounds", "0"], 2, "--rounds"),
         (["refund-2", *AGENT], 2, "no run has this id"),
         (["refund-1"], 3, "no program for agent 'refund-desk'; give --agent"),
@@ -149,3 +154,19 @@ def test_a_stand_in_is_called_in_place_of_a_tool(redrive: Redrive, folder: Path)
     said = redrive("faults", "refund_desk:agent", *asked, "--stand-in", "doubles:refund")
     assert (said.code, json.loads(said.out)["slices"][0]["runs"][0]["ended"]) == (0, "succeeded")
     assert "nobody was paid" in said.err
+
+
+def test_another_model_is_asked_than_the_agents_own(redrive: Redrive) -> None:
+    """As `redrive run` does it: the scripted one over HTTP does as well, and where nobody listens, no run succeeds."""
+    asked = ["faults", *DESK, "--slice", "rate-limit,broken-reply", "--rounds", "1", "--json"]
+    own, over_http = redrive(*asked), redrive(*asked, "--model", "loopback", "--stream")
+    assert (own.code, over_http.code) == (0, 0), over_http.err
+    ended = [
+        [run["ended"] for row in json.loads(said.out)["slices"] for run in row["runs"]] for said in (own, over_http)
+    ]
+    assert ended == [["succeeded", "succeeded", "failed"]] * 2
+    nobody = ["--model", "openai-chat:any", "--base-url", "http://127.0.0.1:9", "--prices", "free.toml"]
+    Path("free.toml").write_text('[models."*"]\ninput = 0\noutput = 0\n', encoding="utf-8")
+    said = redrive(*asked, *nobody)
+    (sound,) = json.loads(said.out)["slices"][0]["runs"]
+    assert sound["ended"] == "failed"

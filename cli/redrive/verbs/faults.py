@@ -14,6 +14,7 @@ import typer
 from rich.text import Text
 
 from redrive.agents import agent_named, tools_named
+from redrive.answering import ModelOption, PricesOption, StreamOption, UrlOption, answering
 from redrive.chosen import Choice
 from redrive.driving import agent_and_program
 from redrive.files import replacing
@@ -66,6 +67,10 @@ def faults(
     goal: GoalOption = "",
     principal: Annotated[str, typer.Option("--principal", metavar="ID", help="On whose behalf it acts.")] = "",
     tenant: Annotated[str, typer.Option("--tenant", metavar="ID", help="Whose data it may see.")] = "",
+    model: ModelOption = "",
+    base_url: UrlOption = "",
+    stream: StreamOption = False,
+    prices: PricesOption = None,
     call_writes: WritesOption = False,
     stand_in: StandInOption = None,
     approvals: ApprovalsOption = "none",
@@ -77,10 +82,11 @@ def faults(
 ) -> int:
     """Put faults in at the door of the world, one kind after the other, and say which promises hold all the same.
 
-    An agent is set upon its goal in throwaway logs, with its own model and tools: REAL TOOLS ARE REALLY CALLED, and a
-    real model is really paid. Tools that may act are called only with --call-writes, or have stand-ins. A recorded run
-    is driven again with its recorded answers, and nothing acts; where a fault makes it ask what was not recorded, it
-    stops, and what only an end could show is left open. The same seed gives the same table.
+    An agent is set upon its goal in throwaway logs, with its own tools, and its own model or that of --model: REAL
+    TOOLS ARE REALLY CALLED, and a real model is really paid. Tools that may act are called only with --call-writes, or
+    have stand-ins. A recorded run is driven again with its recorded answers, and nothing acts; where a fault makes it
+    ask what was not recorded, it stops, and what only an end could show is left open. The same seed gives the same
+    table.
 
     Exit codes: 0 all held, 1 a promise was broken, 3 the run cannot be replayed.
     """
@@ -92,15 +98,14 @@ def faults(
         if not goal:
             raise BadInput("an agent needs a goal: give --goal", place=what)
         tools = tuple(tool for spec in stand_in or () for tool in tools_named(spec))
-        make = partial(agent_named, what)
-        trying: Setting | Recorded = Setting(make, goal, principal, tenant, None, tools, call_writes, approvals)
+        make, whose = partial(agent_named, what), (goal, principal, tenant)
+        answers = partial(answering, name=model, base_url=base_url, stream=stream, prices=prices)
+        trying: Setting | Recorded = Setting(make, *whose, None, tools, call_writes, approvals, answering=answers)
     else:
         of_agents = {"goal": goal, "principal": principal, "tenant": tenant, "approvals": approvals != "none"}
+        of_agents |= {"model": model, "base_url": base_url, "stream": stream, "prices": prices}
         _only(what, "an agent", **of_agents, call_writes=call_writes, stand_in=stand_in)
-        with Choice(log) as choice:
-            recording = choice.one(what).recording()
-        known, program = agent_and_program(recording, agent)
-        trying = Recorded(recording.records, program, _reconciles(known), beyond == "recorded")
+        trying = _recorded(what, log, agent, beyond=beyond == "recorded")
     with redirect_stdout(sys.stderr):  # a tool may print: stdout has the table
         table = faulted(trying, slices=slices, seed=seed, rounds=rounds)
     kept: dict[str, Path] = {}
@@ -121,6 +126,14 @@ def _only(what: str, of: str, **given: object) -> None:
     for name, value in given.items():
         if value:
             raise BadInput(f"--{name.replace('_', '-')} is for {of}", place=what)
+
+
+def _recorded(run: str, log: Path, agent: str | None, *, beyond: bool) -> Recorded:
+    """A recorded run, as it is driven again."""
+    with Choice(log) as choice:
+        recording = choice.one(run).recording()
+    known, program = agent_and_program(recording, agent)
+    return Recorded(recording.records, program, _reconciles(known), beyond)
 
 
 def _reconciles(agent: Agent | None) -> frozenset[str]:

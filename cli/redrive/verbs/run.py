@@ -67,7 +67,7 @@ def run(
     masking, called = mask_asked(log, mask) or loaded.mask, run_id or mint()[:10]
     with (
         log_to_write(log, durability) as target,
-        answering(loaded, model, base_url, stream=stream) as (real, own_prices),
+        answering(loaded, model, base_url, stream=stream, prices=prices) as (real, costs),
     ):
         if goal is None:
             begun = _begun(target, log, run_id)
@@ -82,7 +82,7 @@ def run(
                 run_id=called,
                 lessons=lessons(target, loaded.name, goal) if learn else (),
                 model=real,
-                prices=prices or own_prices,
+                prices=costs,
                 mask=masking,
             )
             with redirect_stdout(sys.stderr if as_json else sys.stdout):  # a tool may print: stdout has one document

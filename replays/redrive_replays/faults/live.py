@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from itertools import count
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import anyio
@@ -27,7 +29,7 @@ from redrive_engine import (
     drive,
 )
 from redrive_engine.loop import ACTING
-from redrive_engine.models import connected, metered
+from redrive_engine.models import Model, Prices, connected, metered
 from redrive_events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -45,6 +47,8 @@ from redrive_replays.faults.tampering import Tampering
 from redrive_replays.programs import program_for
 
 Approvals: TypeAlias = Literal["none", "grant", "refuse"]
+# For as long as a run lasts: the model that answers in place of an agent's own, and what it costs; None is the agent's.
+Answering: TypeAlias = Callable[[Agent], AbstractContextManager[tuple[Model | None, Prices | Path | None]]]
 
 # How long an answer takes by the run's own clock, which stands still otherwise; when half of all requests that there
 # may be were asked, each takes an hour, so that a run which is ended by its time alone is seen to end.
@@ -60,12 +64,17 @@ class Endless(Exception):
     """A run asked and asked, and came to no end."""
 
 
+def _own(_: Agent) -> AbstractContextManager[tuple[None, None]]:
+    return nullcontext((None, None))
+
+
 @dataclass(frozen=True)
 class Setting:
     """How an agent is set upon a goal, the same way every time: ``make`` gives the agent, anew if it can.
 
     ``stand_ins`` are tools that are called in place of the agent's own of the same names; with ``writes`` those of its
-    own that may act are called, too. ``approvals`` is what becomes of a call that a person is asked about.
+    own that may act are called, too. ``approvals`` is what becomes of a call that a person is asked about, and
+    ``answering`` gives the model that answers.
     """
 
     make: Callable[[], Agent]
@@ -77,6 +86,7 @@ class Setting:
     writes: bool = False
     approvals: Approvals = "none"
     start: datetime | None = None
+    answering: Answering = _own
 
     def tools(self, agent: Agent) -> Mapping[str, Tool]:
         """What is called.
@@ -167,8 +177,10 @@ def driven(setting: Setting, run_id: str, seed: str, tampering: Callable[[Progra
         BadInput: the agent cannot be set upon the goal.
     """
     agent = setting.make()
-    log, here = MemoryLog(), tampering(agent.program)
-    trouble = anyio.run(_driven, _Staged(setting, agent, setting.tools(agent), log, run_id, seed), here)
+    log, here, tools = MemoryLog(), tampering(agent.program), setting.tools(agent)
+    with setting.answering(agent) as (model, prices):
+        answers = metered(model or agent.model, prices or agent.prices, agent.program.terms)
+        trouble = anyio.run(_driven, _Staged(setting, agent, tools, answers, log, run_id, seed), here)
     trajectory = trajectory_of(log, run_id, lambda started: program_for(started, agent=agent))
     return Course(run_id, log, trajectory, here, trouble)
 
@@ -178,6 +190,7 @@ class _Staged:
     setting: Setting
     agent: Agent
     tools: Mapping[str, Tool]
+    model: Model
     log: MemoryLog
     run_id: str
     seed: str
@@ -187,7 +200,7 @@ async def _driven(staged: _Staged, tampering: Tampering) -> str:
     """Drive the run to its end; why it was broken off, if it was."""
     setting, agent, log = staged.setting, staged.agent, staged.log
     clock, minted = StillClock(setting.start or Surroundings().now()), _minted(f"{staged.seed} {staged.run_id}")
-    async with connected(metered(agent.model, agent.prices, agent.program.terms)) as model:
+    async with connected(staged.model) as model:
         door = agent.begin(
             setting.goal,
             log=log,
