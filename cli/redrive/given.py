@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
-from redrive_events import BadInput, Content, ObservationReceived
+from redrive_engine.models import reply, use
+from redrive_events import BadInput, Content, Json, ObservationReceived, ToolUse, parse_json
 
 # In front of the file of what a call failed with.
-_FAILED = "error:"
+_FAILED: Final = "error:"
+_REPLY: Final = 'is written {"text": WORDS, "calls": [CALL, ...]}'
+_CALL: Final = 'is written {"tool": NAME, "arguments": {NAME: VALUE, ...}}'
 
 
 def text_in(path: Path) -> str:
@@ -25,23 +29,47 @@ def text_in(path: Path) -> str:
         raise BadInput(f"no UTF-8 at byte {error.start}", place=str(path)) from error
 
 
-def by_number(pairs: Iterable[str], option: str) -> dict[int, str]:
-    """The texts of ``NUMBER=FILE`` pairs, by number; the newline with which a file ends is none of its text.
+def replies_by_step(pairs: Iterable[str], option: str) -> dict[int, Content]:
+    """What ``STEP=FILE`` pairs say, by step; the newline with which a file ends is none of its text.
+
+    A file is the model's words, unless it is JSON with ``calls``: then it holds words and calls.
 
     Raises:
         BadInput: a pair is written otherwise, a number comes twice, or a file cannot be read.
     """
-    return {number: _said_in(file) for number, file in _pairs(pairs, option).items()}
+    return {step: _reply_in(file) for step, file in _pairs(pairs, option).items()}
 
 
 def observations_by_call(pairs: Iterable[str], option: str) -> dict[int, Content | ObservationReceived]:
-    """What ``CALL=FILE`` pairs say, by call; ``CALL=error:FILE`` is a call that failed. Raises as `by_number` does."""
+    """What ``CALL=FILE`` pairs say, by call; ``CALL=error:FILE`` is a call that failed. Raises as above."""
     found: dict[int, Content | ObservationReceived] = {}
     for call, file in _pairs(pairs, option).items():
         text = _said_in(file.removeprefix(_FAILED))
         failed = ObservationReceived(call=call, status="error", content=text)
         found[call] = failed if file.startswith(_FAILED) else text
     return found
+
+
+def _reply_in(file: str) -> Content:
+    text = _said_in(file)
+    try:
+        data = parse_json(text)
+    except BadInput:
+        return text
+    if not isinstance(data, dict) or "calls" not in data:
+        return text  # a model may say JSON, too
+    words, calls = data.get("text", ""), data["calls"]
+    if data.keys() - {"text", "calls"} or not isinstance(words, str) or not isinstance(calls, list):
+        raise BadInput(_REPLY, place=file)
+    return reply(words, *(_use(call, f"{file}: call {at}") for at, call in enumerate(calls, start=1))).content
+
+
+def _use(call: Json, place: str) -> ToolUse:
+    if isinstance(call, dict) and not call.keys() - {"tool", "arguments"}:
+        tool, arguments = call.get("tool"), call.get("arguments", {})
+        if isinstance(tool, str) and isinstance(arguments, dict):
+            return use(tool, **arguments)
+    raise BadInput(_CALL, place=place)
 
 
 def _said_in(file: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -87,6 +88,56 @@ def test_the_newline_at_the_end_of_a_file_is_not_said(redrive: Redrive, refund: 
     for given in ("--set-observation", "1=error:words.txt"), ("--set-reply", "2=words.txt"):
         said = json.loads(redrive("whatif", refund, *AGENT, *given, "--json").out)
         assert "Gone.\n\nSold." in [one["content"] for one in said["would_ask"]]
+
+
+ASKS: dict[str, Any] = {
+    "tool": "refund",
+    "arguments": {"cents": 4900, "iban": "DE89 3704 0044 0532 0130 00", "order_id": "ord_123"},
+}
+
+
+def test_a_reply_that_is_given_may_call_tools(redrive: Redrive, refund: str, folder: Path) -> None:
+    """As JSON with the calls: one that was recorded is answered as it was, another one is judged like any."""
+    (folder / "same.json").write_text(json.dumps({"text": "我来退款。", "calls": [ASKS]}), encoding="utf-8")
+    same = json.loads(redrive("whatif", refund, *AGENT, "--set-reply", "2=same.json", "--json").out)
+    assert same["flip"]["here"]["event"]["content"][0] == {"type": "text", "text": "我来退款。"}
+    assert [one["call"] for one in same["effects"]["stand"]] == [2]
+    more = {"tool": "refund", "arguments": {**ASKS["arguments"], "cents": 9_900}}
+    (folder / "more.json").write_text(json.dumps({"calls": [ASKS, more]}), encoding="utf-8")
+    said = json.loads(redrive("whatif", refund, *AGENT, "--set-reply", "2=more.json", "--json").out)
+    reply, denied = said["flip"]["here"]["event"], said["would_ask"][-1]
+    assert [json.loads(block["arguments"])["cents"] for block in reply["content"]] == [4_900, 9_900]
+    assert (denied["role"], denied["content"]) == ("tool", "This call is not allowed.")
+
+
+def test_json_without_calls_is_words(redrive: Redrive, refund: str, folder: Path) -> None:
+    """A model may answer in JSON."""
+    (folder / "words.json").write_text('{"text": "Gone.", "call": []}\n', encoding="utf-8")
+    said = json.loads(redrive("whatif", refund, *AGENT, "--set-reply", "1=words.json", "--json").out)
+    assert said["flip"]["here"]["event"]["content"] == '{"text": "Gone.", "call": []}'
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"calls": {}}, 'is written {"text": WORDS, "calls": [CALL, ...]}'),
+        ({"calls": [], "text": 1}, 'is written {"text": WORDS, "calls": [CALL, ...]}'),
+        ({"calls": [], "words": "No."}, 'is written {"text": WORDS, "calls": [CALL, ...]}'),
+        ({"calls": [ASKS, "refund"]}, 'call 2: is written {"tool": NAME, "arguments": {NAME: VALUE, ...}}'),
+        ({"calls": [{"name": "refund"}]}, 'call 1: is written {"tool": NAME, "arguments": {NAME: VALUE, ...}}'),
+        (
+            {"calls": [{"tool": "refund", "arguments": "{}"}]},
+            'call 1: is written {"tool": NAME, "arguments": {NAME: VALUE, ...}}',
+        ),
+    ],
+)
+def test_a_reply_that_is_written_otherwise_is_refused(
+    redrive: Redrive, refund: str, folder: Path, given: object, problem: str
+) -> None:
+    """One line that says how it is written, and exit code 2."""
+    (folder / "reply.json").write_text(json.dumps(given), encoding="utf-8")
+    said = redrive("whatif", refund, *AGENT, "--set-reply", "1=reply.json")
+    assert said == (2, "", f"redrive: reply.json: {problem}\n")
 
 
 def test_what_is_given_and_not_asked_for_is_told(redrive: Redrive, refund: str, folder: Path) -> None:

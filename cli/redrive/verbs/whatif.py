@@ -12,7 +12,7 @@ import typer
 
 from redrive.chosen import Choice
 from redrive.driving import agent_and_program
-from redrive.given import by_number, observations_by_call, text_in
+from redrive.given import observations_by_call, replies_by_step, text_in
 from redrive.imagined import concealed, imagined
 from redrive.masking import Shown, UnmaskedOption, mask_here
 from redrive.options import LOG, AgentOption, BeyondOption, JsonOption, LogOption, RunArgument
@@ -38,7 +38,11 @@ ObservationOption = Annotated[
 ]
 ReplyOption = Annotated[
     list[str] | None,
-    typer.Option("--set-reply", metavar="STEP=FILE", help="What the model says in a recorded step."),
+    typer.Option(
+        "--set-reply",
+        metavar="STEP=FILE",
+        help="What the model says in a recorded step: words, or JSON with the calls it makes.",
+    ),
 ]
 ApprovalsOption = Annotated[
     Literal["stop", "grant", "refuse"],
@@ -99,7 +103,7 @@ def whatif(
         model=model,
         dropped=tuple(drop_tool or ()),
         observations=observations_by_call(set_observation or (), "--set-observation"),
-        replies=by_number(set_reply or (), "--set-reply"),
+        replies=replies_by_step(set_reply or (), "--set-reply"),
         approvals=approvals,
         beyond=beyond == "recorded",
     )
