@@ -71,10 +71,16 @@ def _headline(report: EdgeReport) -> Text:
         "  ",
         (sureness_of(report.sureness, report.turn, report.turns), "green" if report.sureness == "same" else "yellow"),
     )
-    ended = report.status or "not ended"
-    if ended != report.recorded_status and not (report.edge and not report.status):
-        text.append(f" · {report.recorded_status or 'not ended'} → {ended}", style="dim")
+    if report.sureness in {"exact", "under assumptions"}:
+        text.append(f" · {_end(report)}", style="dim")
     return text
+
+
+def _end(report: EdgeReport) -> str:
+    """How the new run ended, against the recorded one; beyond the first edge it may have come to another."""
+    recorded, ended = report.recorded_status or "not ended", report.status or "not ended"
+    told = f"{ended}, as recorded" if ended == recorded else f"{recorded} → {ended}"
+    return f"{told}, at a second edge in turn {report.edge.turn + 1}" if report.edge else told
 
 
 def sureness_of(sureness: str, turn: int, turns: int) -> str:
@@ -129,7 +135,8 @@ def _edge(report: EdgeReport) -> Iterator[Line]:
     what = kind_of(report.edge.request).replace("_", " ")
     sure = "no answer" if report.assumptions else "no sure answer"
     has = "is open there, too" if report.sureness == "same" else f"has {sure} to it"
-    yield Text.assemble(("edge", "bold"), f"  {what}: the recording {has}", _unsaid(left))
+    name = "second edge" if report.assumptions else "edge"
+    yield Text.assemble((name, "bold"), f"  {what}: the recording {has}", _unsaid(left))
     if isinstance(report.edge.request, ModelAsked) and report.asked:
         yield from _request(report)
     for one in report.ungrounded[:UNGROUNDED_MAX]:
