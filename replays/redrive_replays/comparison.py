@@ -18,6 +18,7 @@ from redrive_events import (
     Json,
     ModelAsked,
     Record,
+    RunForked,
     RunStarted,
     StopDecided,
     ToolCalled,
@@ -47,6 +48,11 @@ class Parting:
     cause: Cause
     independent: bool
     differences: tuple[Difference, ...] = ()
+
+    @property
+    def forks(self) -> bool:
+        """Whether one of the two begins here, as a fork."""
+        return any(one is not None and type(one.event) is RunForked for one in (self.ours, self.theirs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +90,28 @@ def _data(one: Parting) -> dict[str, Json]:
 def compared(ours: Sequence[Record], theirs: Sequence[Record]) -> Comparison:
     """Two runs, aligned; what workers note for themselves is left out."""
     changed = changed_parts(_parts(ours), _parts(theirs))
-    left, right = _happened(ours), _happened(theirs)
-    matcher = SequenceMatcher(None, list(map(_told, left)), list(map(_told, right)), autojunk=False)
     asked = _requests(ours), _requests(theirs)
-    stretches = [(left[a:b], right[c:d]) for change, a, b, c, d in matcher.get_opcodes() if change != "equal"]
+    stretches = list(_stretches(_happened(ours), _happened(theirs)))
     moved = _inputs(one for stretch, _ in stretches for one in stretch)
     moved &= _inputs(one for _, stretch in stretches for one in stretch)
     found: list[Parting] = []
     for stretch, other in stretches:
         found += list(_partings(stretch, other, changed, asked, moved, first=not found))
     return Comparison(_id(ours), _id(theirs), changed, tuple(found))
+
+
+def _stretches(left: Sequence[Record], right: Sequence[Record]) -> Iterator[tuple[Sequence[Record], Sequence[Record]]]:
+    """What is not the same in both, stretch by stretch, behind all that is the same from the beginning.
+
+    A fork asks again what was open, so that by what is told alone its request would be the one that it inherits.
+    """
+    ours, theirs = list(map(_told, left)), list(map(_told, right))
+    shared = next((at for at, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
+    from_ = min(len(ours), len(theirs)) if shared is None else shared
+    matcher = SequenceMatcher(None, ours[from_:], theirs[from_:], autojunk=False)
+    for change, a, b, c, d in matcher.get_opcodes():
+        if change != "equal":
+            yield left[from_ + a : from_ + b], right[from_ + c : from_ + d]
 
 
 def _parts(records: Sequence[Record]) -> dict[str, str]:
@@ -150,8 +168,10 @@ def _partings(
     ours, theirs = left[0] if left else None, right[0] if right else None
     found = _differences(ours, theirs)
     both = [one for one in (ours, theirs) if one is not None]
-    if any(type(one.event) in INPUTS and _told(one) in moved for one in both):
-        cause: Cause = "order"
+    if any(type(one.event) is RunForked for one in both):
+        cause: Cause = _asked_for(changed)
+    elif any(type(one.event) in INPUTS and _told(one) in moved for one in both):
+        cause = "order"
     elif ours is not None and theirs is not None:
         cause = _cause(ours, theirs, found, changed)
     else:
@@ -163,6 +183,11 @@ def _partings(
         if type(other.event) in ANSWERS and same is not None and _told(same) != _told(other):
             found = _differences(same, other)
             yield Parting(same, other, _cause(same, other, found, ()), True, found)
+
+
+def _asked_for(changed: Collection[str]) -> Cause:
+    """Why a fork goes another way: what it was asked for with, or only that somebody asked."""
+    return next(iter(sorted(changes_of(changed, rules=RULES))), "environment")
 
 
 def _differences(ours: Record | None, theirs: Record | None) -> tuple[Difference, ...]:

@@ -12,7 +12,7 @@ import redrive as rd
 from redrive_engine.live.surroundings import StillClock, Surroundings
 from refund_desk import agent, desk
 from refund_desk.shop import Bank
-from tests.cli.conftest import Redrive
+from tests.cli.conftest import DESK, Redrive
 
 
 def another(run_id: str, around: Surroundings | None = None) -> None:
@@ -58,3 +58,26 @@ def test_a_run_that_is_not_there(redrive: Redrive, refund: str) -> None:
     said = redrive("diff", refund, "nobody")
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith("redrive: run 'nobody'")
+
+
+@pytest.mark.parametrize(
+    ("more", "cause"),
+    [
+        pytest.param((), "environment", id="as it was"),
+        pytest.param(("--policy", DESK / "stricter.toml"), "policy", id="with another policy"),
+    ],
+)
+def test_a_fork_parts_from_its_run_where_it_begins(
+    redrive: Redrive, refund: str, more: tuple[str | Path, ...], cause: str
+) -> None:
+    """And not at the request before, which it inherits and asks again."""
+    agent = ["--agent", "refund_desk:agent"]
+    assert redrive("fork", refund, "--at", "11", "--run-id", "second", *agent, *more).code == 0
+    assert redrive("run", "refund_desk:agent", "--run-id", "second").code in {0, 1}
+    begun = f"second  12  forked    from run refund-1 at 11, by refund-desk 1{', with another policy' if more else ''}"
+    lines = redrive("diff", refund, "second").out.splitlines()
+    at = lines.index(f"{cause}: here the fork begins")
+    assert lines[at + 1 : at + 3] == ["first   nothing", begun]
+    lines = redrive("diff", "second", refund).out.splitlines()
+    at = lines.index(f"{cause}: here the fork begins")
+    assert lines[at + 1 : at + 3] == [begun.replace("second", "first ", 1), "second  nothing"]

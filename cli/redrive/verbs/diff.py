@@ -46,7 +46,9 @@ def _told(comparison: Comparison, ours: Sequence[Record], theirs: Sequence[Recor
     yield Text.assemble(f"{comparison.ours}  {comparison.theirs}  ", ("part", "red"), (f" · in {places}", "dim"))
     for parting in comparison.partings[:PARTINGS_MAX]:
         yield ""
-        yield Text.assemble((parting.cause, "bold"), "" if parting.independent else (" (may follow)", "dim"))
+        begins = ": here the fork begins" if parting.forks else ""
+        follows = "" if parting.independent else " (may follow)"
+        yield Text.assemble((parting.cause, "bold"), begins, (follows, "dim"))
         rows = [(Text("first", style="dim"), _line(parting.ours, ours))]
         rows.append((Text("second", style="dim"), _line(parting.theirs, theirs)))
         yield Rows(rows)
