@@ -25,16 +25,16 @@ FAILED, PASSED = 1, 0
 _EXCEPTION = re.compile(r"([A-Za-z_][\w.]*)(?::|$)")
 
 
-def showing(what: str) -> Callable[[Sequence[Record]], bool]:
+def showing(what: str, option: str = "") -> Callable[[Sequence[Record]], bool]:
     """A function that says whether a run shows ``what``: ``FILE::TEST`` fails, or an expression over ``runs`` holds.
 
-    Raises, as the function does:
+    ``option`` is where it was given. Raises, as the function does:
         BadInput: the test cannot be run, or the expression is none.
     """
-    return _fails(what) if "::" in what else _holds(what)
+    return _fails(what) if "::" in what else _holds(what, option)
 
 
-def _holds(expression: str) -> Callable[[Sequence[Record]], bool]:
+def _holds(expression: str, option: str) -> Callable[[Sequence[Record]], bool]:
     from redrive_projections.history import history
 
     log, numbers = MemoryLog(), count(1)
@@ -44,8 +44,11 @@ def _holds(expression: str) -> Callable[[Sequence[Record]], bool]:
         run_id = f"candidate-{next(numbers)}"
         log.append(run_id, [replace(record, run_id=run_id) for record in records], expected=0)
         query = f"SELECT coalesce(({expression})::BOOLEAN, false) FROM runs WHERE run_id = $1"
-        (row,) = notebook.sql(query, [run_id]).fetchall()
-        return bool(row[0])
+        try:
+            ((shows,),) = notebook.rows(query, [run_id])
+        except BadInput as error:
+            raise BadInput(error.problem, place=option or error.place) from error
+        return bool(shows)
 
     return holds
 

@@ -44,12 +44,18 @@ def test_several_policies_side_by_side(redrive: Redrive, refund: str) -> None:
 
 
 def test_only_some_runs(redrive: Redrive, refund: str) -> None:
-    """Chosen by an expression over the columns of runs; one that is none is one line, and exit code 2."""
+    """Chosen by an expression over the columns of runs."""
     policy = ["--policy", DESK / "stricter.toml"]
     assert redrive("backtest", *policy, *AGENT, "--where", "status = 'failed'").code == 0
-    said = redrive("backtest", *policy, *AGENT, "--where", "status =")
+
+
+@pytest.mark.parametrize("where", ["status =", "", "goal", "'x'", "ghost", "goal = '\udcff'"])
+def test_what_chooses_no_runs_is_told_in_one_line(redrive: Redrive, refund: str, where: str) -> None:
+    """Also what fails only as the runs are looked at, since a goal is neither true nor false."""
+    said = redrive("backtest", "--policy", DESK / "stricter.toml", *AGENT, "--where", where)
     assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("redrive: query: ")
+    assert said.err.startswith("redrive: --where: ")
+    assert said.err.count("\n") == 1
 
 
 def test_runs_without_a_program_are_counted(redrive: Redrive, refund: str) -> None:

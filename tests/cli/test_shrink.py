@@ -112,7 +112,10 @@ def test_a_test_that_says_nothing_is_refused(redrive: Redrive, refund: str, writ
     ("arguments", "problem"),
     [
         (["--while", "status = 'cancelled'"], "it does not show that, driven again"),
-        (["--while", "nonsense("], "query"),
+        (["--while", "nonsense("], "redrive: --while: Parser Error: "),
+        (["--while", "goal"], "redrive: --while: Conversion Error: "),
+        (["--while", ""], "redrive: --while: Conversion Error: "),
+        (["--while", "goal = '\udcff'"], "redrive: --while: not UTF-8"),
         (["--while", "true", "--emit-test", "elsewhere/test_it.py"], "elsewhere/test_it.py: the test stands beside"),
         (["--while", "test_none.py::test_none"], "test_none.py::test_none: the test could not be run"),
     ],
@@ -120,7 +123,7 @@ def test_a_test_that_says_nothing_is_refused(redrive: Redrive, refund: str, writ
 def test_what_cannot_be_shrunk(redrive: Redrive, refund: str, arguments: list[str], problem: str) -> None:
     """One line, exit code 2, and nothing written."""
     said = redrive("shrink", refund, *arguments, *AGENT, "-o", "small.jsonl")
-    assert (said.code, said.out) == (2, "")
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert problem in said.err
     assert not Path("small.jsonl").exists()
 

@@ -18,7 +18,7 @@ from redrive.spread import cores, spread
 from redrive.terminal import counting, say, say_json, watched
 from redrive_engine import Agent, Program
 from redrive_engine.policy import Policy, policy_in
-from redrive_events import EventLog, RunStarted, SqliteLog
+from redrive_events import BadInput, EventLog, RunStarted, SqliteLog
 from redrive_projections.history import Notebook, history
 from redrive_replays import known_program, program_for
 from redrive_replays.backtest import Candidate, Consequence, Flipped, Judged, consequence, judged_again, undriven
@@ -113,8 +113,8 @@ def _judged(
     notebook: Notebook, policies: Mapping[str, Policy], programs: _Programs, work: _Work
 ) -> Mapping[str, Judged]:
     """All calls judged again: here, or where there are many, in as many processes as there are cores."""
-    ((verdicts,),) = notebook.sql("SELECT count(*) FROM verdicts").fetchall()
-    ((runs,),) = notebook.sql(f"SELECT count(*) FROM runs WHERE ({work.where})").fetchall()
+    ((verdicts,),) = notebook.rows("SELECT count(*) FROM verdicts")
+    runs = _chosen(notebook, work.where)
     if verdicts <= ALONE_MAX or cores() == 1:
         with counting("judging", total=runs) as told:
             return judged_again(notebook, policies, programs.of, work.where, told=partial(told, ""))
@@ -127,6 +127,15 @@ def _judged(
         for name, one in judged.items():
             found[name].join(one)
     return found
+
+
+def _chosen(notebook: Notebook, where: str) -> int:
+    """How many runs an expression chooses."""
+    try:
+        ((runs,),) = notebook.rows(f"SELECT count(*) FROM runs WHERE ({where})")
+    except BadInput as error:
+        raise BadInput(error.problem, place="--where") from error
+    return int(runs)
 
 
 def _share(work: _Work, where: str) -> dict[str, Judged]:

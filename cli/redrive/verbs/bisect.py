@@ -50,7 +50,7 @@ def bisect(
     end = _end(theirs.records)
     if bad_if is None and _end(ours.records) == end:
         raise BadInput("both runs end alike, with the same facts; --bad-if says when one is bad")
-    is_bad = showing(bad_if) if bad_if else lambda records: _end(records) == end
+    is_bad = showing(bad_if, "--bad-if") if bad_if else lambda records: _end(records) == end
     found = bisected(ours.records, theirs.records, program, is_bad)
     if as_json:
         say_json({"turn": found.place.turn, "kind": found.place.kind, "tried": found.tried, **_positions(found)})

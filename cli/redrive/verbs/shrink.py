@@ -13,7 +13,7 @@ from redrive.driving import program_of
 from redrive.files import replacing
 from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunArgument
 from redrive.showing import showing, written
-from redrive.terminal import say, say_json
+from redrive.terminal import counted, say, say_json
 from redrive_engine import Agent
 from redrive_events import BadInput
 from redrive_replays import shrunk
@@ -62,7 +62,7 @@ def shrink(
     with Choice(log) as choice:
         recording = choice.one(run).recording()
     program = program_of(recording, agent)
-    found = shrunk(recording.records, program, showing(while_))
+    found = shrunk(recording.records, program, showing(while_, "--while"))
     file = output or _beside(emit_test, recording.run_id)
     if emit_test is not None and emit_test.resolve().parent != file.resolve().parent:
         raise BadInput("the test stands beside its recording", place=str(emit_test))
@@ -75,7 +75,8 @@ def shrink(
     if as_json:
         say_json(data | {"recording": str(file)})
     else:
-        say(f"{recording.run_id}  {found.inputs} of {found.of} inputs, {len(found.records)} events  {file}", fold=True)
+        left = f"{found.inputs} of {counted(found.of, 'input')}, {counted(len(found.records), 'event')}"
+        say(f"{recording.run_id}  {left}  {file}", fold=True)
     return 0
 
 

@@ -6,7 +6,7 @@ import os
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from redrive_events import BadInput, EventLog, SqliteLog
 from redrive_projections.history.opened import History
@@ -53,6 +53,15 @@ class Notebook:
             found = again()
         # It has all that a relation has.
         return cast("DuckDBPyRelation", Relation(found, again))
+
+    def rows(self, query: str, parameters: Parameters | None = None) -> list[tuple[Any, ...]]:
+        """All that a query finds, read at once, so that what fails only then is told likewise. Raises as `sql` does."""
+        import duckdb
+
+        try:
+            return self.sql(query, parameters).fetchall()
+        except duckdb.Error as error:
+            raise BadInput(told(error), place="query") from error
 
     def connection(self) -> DuckDBPyConnection:
         """A connection of its own to all that the log holds now, for libraries that want one.

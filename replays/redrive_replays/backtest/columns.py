@@ -101,7 +101,7 @@ def recorded_runs(notebook: Notebook, where: str) -> Iterator[RunAs]:
         BadInput: it is no such expression.
     """
     wanted = f"SELECT run FROM runs WHERE ({where})"
-    notebook.sql(wanted)  # which says what is wrong with it
+    notebook.rows(wanted)  # which says what is wrong with it
     db = notebook.connection()
     known = {run: decoded(value) for run, value in _rows(db, KNOWN.format(wanted=wanted)) if value}
     verdicts, facts = (_by_run(_rows(db, query.format(wanted=wanted))) for query in (VERDICTS, FACTS))
