@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from redrive.options import text
 from redrive_engine import Agent
 from redrive_events import BadInput
 
@@ -24,6 +25,7 @@ ModelOption: TypeAlias = Annotated[
         "--model",
         metavar="PROVIDER:NAME",
         help="Ask this model in place of the agent's own; loopback asks the agent's own over HTTP.",
+        callback=text,
     ),
 ]
 UrlOption: TypeAlias = Annotated[

@@ -26,7 +26,7 @@ def text_in(path: Path) -> str:
     except OSError as error:
         raise BadInput((error.strerror or "cannot be read").lower(), place=str(path)) from error
     except UnicodeDecodeError as error:
-        raise BadInput(f"no UTF-8 at byte {error.start}", place=str(path)) from error
+        raise BadInput(f"not UTF-8 at byte {error.start}", place=str(path)) from error
 
 
 def replies_by_step(pairs: Iterable[str], option: str) -> dict[int, Content]:

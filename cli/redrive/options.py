@@ -7,9 +7,30 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from redrive_events import Durability
+from redrive_events import BadInput, Durability
 
 LOG = Path("redrive.db")
+
+
+def text(parameter: typer.CallbackParam, given: str | list[str] | None) -> str | list[str] | None:
+    """What an option was given as text, which a log can hold: a file may have a name that is none.
+
+    Raises:
+        BadInput: it is not UTF-8.
+    """
+    try:
+        "".join(given or ()).encode()
+    except UnicodeEncodeError as error:
+        raise BadInput("not UTF-8", place=parameter.opts[0]) from error
+    return given
+
+
+PrincipalOption: TypeAlias = Annotated[
+    str, typer.Option("--principal", metavar="ID", help="On whose behalf it acts.", callback=text)
+]
+TenantOption: TypeAlias = Annotated[
+    str, typer.Option("--tenant", metavar="ID", help="Whose data it may see.", callback=text)
+]
 
 LogOption: TypeAlias = Annotated[Path, typer.Option("--log", envvar="REDRIVE_LOG", metavar="PATH", help="The log.")]
 DurabilityOption: TypeAlias = Annotated[

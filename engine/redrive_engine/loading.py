@@ -17,15 +17,15 @@ from redrive_events import BadInput
 ENTRY_POINTS = "redrive.agents"
 
 
-def named(spec: str) -> object:
+def named(spec: str, what: str) -> object:
     """What ``MODULE:ATTR`` names, None if its module has no such thing; the current folder is on the path.
 
     Raises:
-        BadInput: there is no such module.
+        BadInput: there is no such module, or ``what`` is named otherwise.
     """
     module_name, _, attribute = spec.partition(":")
     if not module_name or not attribute:
-        raise BadInput("an agent is named MODULE:ATTR", place=repr(spec))
+        raise BadInput(f"{what} is named MODULE:ATTR", place=repr(spec))
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -44,7 +44,7 @@ def load_agent(spec: str) -> Agent:
     Raises:
         BadInput: there is no such module, attribute or agent.
     """
-    found = named(spec)
+    found = named(spec, "an agent")
     if callable(found) and not isinstance(found, Agent):
         found = found()
     if not isinstance(found, Agent):
@@ -59,7 +59,7 @@ def load_tools(spec: str) -> list[Tool]:
     Raises:
         BadInput: there is no such module, or it has no tools of that name.
     """
-    found = named(spec)
+    found = named(spec, "a tool")
     tools = [one for one in (found if isinstance(found, list | tuple) else [found]) if isinstance(one, Tool)]
     if not tools or (isinstance(found, list | tuple) and len(tools) < len(found)):
         module_name, _, attribute = spec.partition(":")

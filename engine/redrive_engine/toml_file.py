@@ -44,7 +44,7 @@ class TomlFile:
             except UnicodeDecodeError as error:
                 raise BadInput("not UTF-8", place=name) from error
             except OSError as error:
-                raise BadInput(error.strerror or "cannot be read", place=str(error.filename)) from error
+                raise BadInput((error.strerror or "cannot be read").lower(), place=str(error.filename)) from error
         try:
             data = tomllib.loads(source)
         except RecursionError as error:

@@ -158,7 +158,8 @@ def test_what_changes_inputs_is_asked_of_the_run_that_has_them(redrive: Redrive,
         (["--at", "11", "--run-id", "refund-1"], "run refund-1: the id is taken by another run"),
         (["--at", "11", "--label", "x"], "--label: is written NAME=VALUE, not 'x'"),
         (["--at", "11", "--label", "x=1", "--label", "x=2"], "--label: x comes twice"),
-        (["--at", "11", "--policy", "none.toml"], "none.toml: No such file or directory"),
+        (["--at", "11", "--label", "a=b\udcff"], "--label: not UTF-8"),
+        (["--at", "11", "--policy", "none.toml"], "none.toml: no such file or directory"),
     ],
 )
 def test_a_bad_request_is_one_line(redrive: Redrive, refund: str, arguments: list[str], problem: str) -> None:

@@ -196,7 +196,7 @@ def test_a_masked_run_is_gone_on_with_from_the_command_line(
     ("mask", "key", "problem"),
     [
         ("email", None, "--mask: needs a key: name its file in REDRIVE_MASK_KEY_FILE"),
-        ("email", "nowhere", "nowhere: the key cannot be read: No such file or directory"),
+        ("email", "nowhere", "nowhere: the key cannot be read: no such file or directory"),
         ("email, name", "key", "mask: no class 'name'; there are card, cn_id, email, iban, phone"),
     ],
 )

@@ -107,7 +107,7 @@ def test_what_is_wrong_with_rules(redrive: Redrive, idle: Path, snapshot: Snapsh
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        pytest.param(["check", "gone.toml"], "gone.toml: No such file or directory", id="no file"),
+        pytest.param(["check", "gone.toml"], "gone.toml: no such file or directory", id="no file"),
         pytest.param(["check", "bad.toml"], "bad.toml:1: no such table 'x'; there is [[rule]]", id="no rules"),
         pytest.param(["check", "bad.cedar"], "bad.cedar:1: not Cedar: invalid variable: maybe", id="no Cedar"),
         pytest.param(["check"], "Missing argument 'FILE'.", id="no argument"),

@@ -113,7 +113,7 @@ def test_a_recording_that_was_cut_cannot_be_replayed(redrive: Redrive, incident:
     [
         ([], "which runs? name some, or take --all"),
         (["x", "--all"], "name runs, or --all, but not both"),
-        (["openai", "--policy", "no.toml"], "no.toml: No such file or directory"),
+        (["openai", "--policy", "no.toml"], "no.toml: no such file or directory"),
         (["openai", "--policy", "incident.json"], "incident.json:1: not TOML: "),
         (["openai", "--agent", "refund_desk"], "'refund_desk': an agent is named MODULE:ATTR"),
         (["openai", "--agent", "no_such:x"], "'no_such:x': no module 'no_such'"),

@@ -221,7 +221,8 @@ def test_what_a_model_costs_is_a_table_in_a_file(redrive: Redrive, folder: Path)
             ["--model", "loopback", "--base-url", "http://a"], "--base-url: loopback is at a place of its own", id="two"
         ),
         pytest.param(["--model", "gpt"], "model gpt: a model is named PROVIDER:NAME, as openai:gpt-5", id="no model"),
-        pytest.param(["--prices", "none.toml"], "none.toml: No such file or directory", id="no prices"),
+        pytest.param(["--principal", "a\udcff"], "--principal: not UTF-8", id="no text"),
+        pytest.param(["--prices", "none.toml"], "none.toml: no such file or directory", id="no prices"),
     ],
 )
 def test_a_model_that_cannot_be_asked_is_a_bad_request(

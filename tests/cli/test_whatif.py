@@ -30,6 +30,14 @@ def test_a_stricter_policy_is_explained(redrive: Redrive, refund: str, snapshot:
     assert redrive("whatif", refund, *AGENT, "--policy", DESK / "stricter.toml") == snapshot
 
 
+def test_other_rules_may_be_written_in_cedar(redrive: Redrive, refund: str, folder: Path) -> None:
+    """As everywhere else that a file of rules is named."""
+    written = 'permit(principal, action, resource) when { context.effect == "read" };\n'
+    (folder / "looking.cedar").write_text(written, encoding="utf-8")
+    said = redrive("whatif", refund, *AGENT, "--policy", "looking.cedar")
+    assert "here      14    verdict   2 refund: deny by rule “no rule”" in said.out, said.err
+
+
 LOOKING = '[[rule]]\nname = "looking is free"\nwhen = { effect = "read" }\nthen = "allow"\n'
 NO_ORDERS = '[[rule]]\nname = "no orders"\nwhen = { tool = "find_order" }\nthen = "deny"\ntext = "Ask for the order."\n'
 ASKED = LOOKING + '[[rule]]\nname = "a person looks"\nwhen = { tool = "refund" }\nthen = "ask"\n'
@@ -168,7 +176,10 @@ def test_a_flip_that_reads_alike_is_told_by_what_differs(redrive: Redrive, refun
         (["--set-reply", "x"], "--set-reply: is written NUMBER=FILE, not 'x'"),
         (["--set-reply", "1=nowhere.txt"], "nowhere.txt: no such file or directory"),
         (["--set-observation", "1=p.txt", "--set-observation", "1=p.txt"], "--set-observation: 1 comes twice"),
-        (["--set-reply", "1=latin.txt"], "latin.txt: no UTF-8 at byte 1"),
+        (["--set-reply", "1=latin.txt"], "latin.txt: not UTF-8 at byte 1"),
+        (["--model", "gpt-\udcff", "--beyond", "recorded"], "--model: not UTF-8"),
+        (["--policy", "nowhere.toml"], "nowhere.toml: no such file or directory"),
+        (["--policy", "nowhere.cedar"], "nowhere.cedar: no such file or directory"),
         (["--drop-tool", "ghost", "--beyond", "recorded"], "no tool 'ghost' to drop; there are find_order, refund"),
     ],
 )

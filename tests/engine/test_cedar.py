@@ -263,7 +263,7 @@ def test_policies_in_files(tmp_path: Path) -> None:
     assert CedarPolicy.in_file(file).digest == POLICY.digest
     (tmp_path / "none.json").write_text("[]", encoding="utf-8")
     assert CedarPolicy.in_file(file, entities=tmp_path / "none.json").digest != POLICY.digest
-    with pytest.raises(BadInput, match=r"gone\.cedarschema: No such file or directory$"):
+    with pytest.raises(BadInput, match=r"gone\.cedarschema: no such file or directory$"):
         CedarPolicy.in_file(file, schema=tmp_path / "gone.cedarschema")
     file.write_bytes(b"\xff")
     with pytest.raises(BadInput, match=r"^desk\.cedar: not UTF-8$"):

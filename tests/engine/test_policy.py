@@ -488,7 +488,7 @@ def test_a_policy_in_a_file(tmp_path: Path) -> None:
     file.write_bytes(b"# \xe9t\xe9\n")
     with pytest.raises(BadInput, match=r"^policy\.toml: not UTF-8$"):
         RulesPolicy.from_toml(file)
-    with pytest.raises(BadInput, match=r"gone\.toml: No such file or directory$"):
+    with pytest.raises(BadInput, match=r"gone\.toml: no such file or directory$"):
         RulesPolicy.from_toml(tmp_path / "gone.toml")
 
 

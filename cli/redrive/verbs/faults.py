@@ -19,7 +19,16 @@ from redrive.chosen import Choice
 from redrive.driving import agent_and_program
 from redrive.files import replacing
 from redrive.fitting import Line, Rows
-from redrive.options import LOG, AgentOption, BeyondOption, JsonOption, LogOption
+from redrive.options import (
+    LOG,
+    AgentOption,
+    BeyondOption,
+    JsonOption,
+    LogOption,
+    PrincipalOption,
+    TenantOption,
+    text,
+)
 from redrive.terminal import Cell, counted, say, say_json
 from redrive_engine import Agent
 from redrive_events import BadInput, write_portable
@@ -45,7 +54,9 @@ SliceOption = Annotated[
     str, typer.Option("--slice", metavar="NAMES", help="Which kinds of faults: all, or names with commas between them.")
 ]
 RoundsOption = Annotated[int, typer.Option("--rounds", min=1, max=1000, help="How many runs a kind.")]
-GoalOption = Annotated[str, typer.Option("--goal", metavar="TEXT", help="What the agent's runs are for.")]
+GoalOption = Annotated[
+    str, typer.Option("--goal", metavar="TEXT", help="What the agent's runs are for.", callback=text)
+]
 WritesOption = Annotated[
     bool, typer.Option("--call-writes", help="Call the agent's own tools that may act, as they are.")
 ]
@@ -65,8 +76,8 @@ def faults(
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="What all chance hangs on.")] = 0,
     rounds: RoundsOption = 3,
     goal: GoalOption = "",
-    principal: Annotated[str, typer.Option("--principal", metavar="ID", help="On whose behalf it acts.")] = "",
-    tenant: Annotated[str, typer.Option("--tenant", metavar="ID", help="Whose data it may see.")] = "",
+    principal: PrincipalOption = "",
+    tenant: TenantOption = "",
     model: ModelOption = "",
     base_url: UrlOption = "",
     stream: StreamOption = False,

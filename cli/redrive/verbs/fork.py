@@ -15,7 +15,7 @@ import typer
 from redrive.agents import agent_named
 from redrive.chosen import Choice
 from redrive.masking import mask_here
-from redrive.options import LOG, AgentOption, JsonOption, LogOption
+from redrive.options import LOG, AgentOption, JsonOption, LogOption, text
 from redrive.terminal import Cell, columns, say, say_json
 from redrive_engine import Agent, Contract, Fork, registered_as
 from redrive_engine import fork as forked
@@ -34,7 +34,8 @@ def fork(
         Path | None, typer.Option("--contract", metavar="FILE", help="Another contract, from there on.")
     ] = None,
     label: Annotated[
-        list[str] | None, typer.Option("--label", metavar="NAME=VALUE", help="In place of the other's labels.")
+        list[str] | None,
+        typer.Option("--label", metavar="NAME=VALUE", help="In place of the other's labels.", callback=text),
     ] = None,
     log: LogOption = LOG,
     as_json: JsonOption = False,

@@ -15,7 +15,7 @@ from redrive.agents import agent_named
 from redrive.answering import ModelOption, PricesOption, StreamOption, UrlOption, answering
 from redrive.chosen import log_to_write
 from redrive.masking import MaskOption, mask_asked
-from redrive.options import LOG, DurabilityOption, JsonOption, LogOption
+from redrive.options import LOG, DurabilityOption, JsonOption, LogOption, PrincipalOption, TenantOption, text
 from redrive.talking import Talk
 from redrive.terminal import say, say_json
 from redrive_engine import Run, lessons, mint
@@ -37,9 +37,11 @@ TalkOption: TypeAlias = Annotated[
 
 def run(
     agent: Annotated[str, typer.Argument(metavar="MODULE:ATTR", help="The agent, or a function that returns it.")],
-    goal: Annotated[str | None, typer.Option("--goal", metavar="TEXT", help="What a new run is for.")] = None,
-    principal: Annotated[str, typer.Option("--principal", metavar="ID", help="On whose behalf it acts.")] = "",
-    tenant: Annotated[str, typer.Option("--tenant", metavar="ID", help="Whose data it may see.")] = "",
+    goal: Annotated[
+        str | None, typer.Option("--goal", metavar="TEXT", help="What a new run is for.", callback=text)
+    ] = None,
+    principal: PrincipalOption = "",
+    tenant: TenantOption = "",
     run_id: Annotated[str, typer.Option("--run-id", metavar="ID", help="What the run is called.")] = "",
     model: ModelOption = "",
     base_url: UrlOption = "",

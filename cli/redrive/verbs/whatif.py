@@ -15,18 +15,18 @@ from redrive.driving import agent_and_program
 from redrive.given import observations_by_call, replies_by_step, text_in
 from redrive.imagined import concealed, imagined
 from redrive.masking import Shown, UnmaskedOption, mask_here
-from redrive.options import LOG, AgentOption, BeyondOption, JsonOption, LogOption, RunArgument
+from redrive.options import LOG, AgentOption, BeyondOption, JsonOption, LogOption, RunArgument, text
 from redrive.terminal import say, say_json
 from redrive_engine import Agent, Contract, Mask
-from redrive_engine.policy import RulesPolicy
+from redrive_engine.policy import policy_in
 from redrive_events import BadInput, RunStarted
 from redrive_replays import Recording
 from redrive_replays.whatif import Changes, Kind, Live, branched, check_told_twice, edge_report
 
-PolicyOption = Annotated[Path | None, typer.Option("--policy", metavar="FILE", help="Other rules.")]
+PolicyOption = Annotated[Path | None, typer.Option("--policy", metavar="FILE", help="Other rules, in TOML or Cedar.")]
 ContractOption = Annotated[Path | None, typer.Option("--contract", metavar="FILE", help="Another contract.")]
 PromptOption = Annotated[Path | None, typer.Option("--prompt", metavar="FILE", help="Another system prompt.")]
-ModelOption = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Another model.")]
+ModelOption = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Another model.", callback=text)]
 DropOption = Annotated[list[str] | None, typer.Option("--drop-tool", metavar="NAME", help="Without a tool.")]
 ObservationOption = Annotated[
     list[str] | None,
@@ -97,7 +97,7 @@ def whatif(
     Exit codes: 0 nothing would have been otherwise, 1 something would, 3 cannot be replayed.
     """
     changes = Changes(
-        policy=RulesPolicy.from_toml(policy) if policy else None,
+        policy=policy_in(policy) if policy else None,
         contract=Contract.from_file(contract) if contract else None,
         prompt=text_in(prompt) if prompt else None,
         model=model,

@@ -88,7 +88,8 @@ class Mask:
         try:
             key = Path(path).read_bytes().strip()
         except OSError as error:
-            raise BadInput(f"the key cannot be read: {error.strerror}", place=str(path)) from error
+            why = (error.strerror or type(error).__name__).lower()
+            raise BadInput(f"the key cannot be read: {why}", place=str(path)) from error
         return cls(key, key_id=key_id, classes=classes, vault=vault)
 
     def of(self, classes: Mapping[str, str]) -> Mask:

@@ -198,4 +198,4 @@ def _text(file: Path, *, needed: bool = True) -> str:
     except UnicodeDecodeError as error:
         raise BadInput("not UTF-8", place=file.name) from error
     except OSError as error:
-        raise BadInput(error.strerror or "cannot be read", place=str(error.filename)) from error
+        raise BadInput((error.strerror or "cannot be read").lower(), place=str(error.filename)) from error
