@@ -40,6 +40,7 @@ class Tested:
             "policy": self.policy.digest,
             "runs": len(self.judged.runs) + len(self.judged.unjudged),
             "verdicts": self.judged.verdicts,
+            "behind_flips": self.judged.behind,
             "sureness": dict(self.words()),
             "transitions": [{**one._asdict(), "calls": count} for one, count in self.judged.transitions.most_common()],
             "flips": [_flip(one) for one in self.driven],
@@ -53,6 +54,8 @@ class Tested:
         runs = counted(len(judged.runs) + len(judged.unjudged), "run")
         words = " · ".join(f"{count:,} {word}" for word, count in self.words().most_common())
         yield Text.assemble((self.name, "bold"), f"  {runs}, {counted(judged.verdicts, 'verdict')}: {words or 'none'}")
+        if judged.behind:
+            yield f"{counted(judged.behind, 'verdict')} behind first flips not counted: they may not have come to be"
         for why, count in Counter(judged.unjudged.values()).most_common():
             yield f"{counted(count, 'run')} not judged: {why}"
         yield from self._changes()

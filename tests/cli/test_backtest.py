@@ -98,3 +98,21 @@ def test_a_run_that_flips_and_cannot_be_driven_is_told_with_why(redrive: Redrive
     *_, row, why = said.out.splitlines()
     assert row.split("  ") == ["refund-1", "call 2 refund: allow → deny", "not judged"]
     assert why.startswith("1 run not driven again: its agent is another by now, so that it parts before its first flip")
+
+
+def test_why_the_totals_of_two_policies_differ_is_told(
+    redrive: Redrive, refund: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands behind a first flip counts nowhere, and how much that is hangs on the policy."""
+    (folder / "nothing.toml").write_text("", encoding="utf-8")
+    policies = ["--policy", "nothing.toml", "--policy", DESK / "stricter.toml", *AGENT]
+    lines = redrive("backtest", *policies).out.splitlines()
+    assert lines[:2] == [
+        "nothing.toml  1 run, 1 verdict: 1 exact to turn",
+        "1 verdict behind first flips not counted: they may not have come to be",
+    ]
+    assert sum("behind first flips" in line for line in lines) == 1
+    monkeypatch.setattr("redrive.verbs.backtest.ALONE_MAX", 0)
+    data = json.loads(redrive("backtest", *policies, "--json").out)
+    counted = {Path(name).name: (one["verdicts"], one["behind_flips"]) for name, one in data.items()}
+    assert counted == {"nothing.toml": (1, 1), "stricter.toml": (2, 0)}

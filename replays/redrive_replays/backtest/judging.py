@@ -62,8 +62,9 @@ class Judged:
     """All calls judged again under one policy.
 
     ``first`` is the first flipped call of each run: what is recorded behind its reply may not have come to be, so later
-    calls are left as recorded and count nowhere. ``transitions`` counts the verdicts up to there. ``unjudged`` are the
-    runs that cannot be judged, each with why; ``grades`` those that are no full recordings.
+    calls are left as recorded and count nowhere. ``transitions`` counts the verdicts up to there, ``behind`` is how
+    many stand behind that. ``unjudged`` are the runs that cannot be judged, each with why; ``grades`` those that are no
+    full recordings.
     """
 
     transitions: Counter[Transition] = field(default_factory=Counter)
@@ -72,6 +73,7 @@ class Judged:
     unjudged: dict[str, str] = field(default_factory=dict)
     grades: dict[str, str] = field(default_factory=dict)
     verdicts: int = 0
+    behind: int = 0
 
     def count(self, *transition: str) -> None:
         """One verdict more."""
@@ -89,6 +91,7 @@ class Judged:
         self.unjudged |= other.unjudged
         self.grades |= other.grades
         self.verdicts += other.verdicts
+        self.behind += other.behind
 
 
 class _Declared(NamedTuple):
@@ -179,10 +182,14 @@ class _Judge:
 
     def all(self) -> None:
         """All of its verdicts, as far as they surely come to be."""
-        judged, run = self.judged, self.recorded.run
+        judged, run, before = self.judged, self.recorded.run, self.judged.verdicts
         judged.runs.append(run.run_id)
         if run.grade != "full":
             judged.grades[run.run_id] = run.grade
+        self._as_far_as_sure()
+        judged.behind += len(self.recorded.verdicts) - (judged.verdicts - before)
+
+    def _as_far_as_sure(self) -> None:
         for row, question in self._asked():
             # All calls of a reply are judged before any is made, one behind the other: with the flip these count.
             if self.flip is not None:
