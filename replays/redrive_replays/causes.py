@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
+import msgspec
+
 from redrive_engine import RULES
 from redrive_events import (
     SCHEMA,
@@ -23,6 +25,7 @@ from redrive_events import (
     Record,
     ReplyRefused,
     RunEnded,
+    Terms,
     ToolCalled,
     VerdictGiven,
 )
@@ -53,6 +56,7 @@ PARTS: Final[Mapping[str, Cause]] = {
     "verifier": "verifier",
     "contract": "contract",
     "dialect": "contract",
+    "model": "model",  # which stands in the contract, see `with_model`
 }
 # In which events a changed part surfaces, the likeliest first; in any other it is the contract's doing.
 SURFACES: Final[Mapping[type, tuple[Cause, ...]]] = {
@@ -82,6 +86,17 @@ INPUTS: Final[Mapping[type, Cause]] = {
     ObservationReceived: "tool result",
     EffectReconciled: "tool result",
 }
+
+
+def with_model(parts: tuple[str, ...], recorded: Terms, other: Terms) -> tuple[str, ...]:
+    """The parts of a program that differ, with the model that is asked as one of its own.
+
+    It stands in the contract, which is named beside it only where it differs in something else as well.
+    """
+    if "contract" not in parts or recorded.model == other.model:
+        return parts
+    alike, at = msgspec.structs.replace(recorded, model=other.model) == other, parts.index("contract")
+    return *parts[:at], *(("model",) if alike else ("contract", "model")), *parts[at + 1 :]
 
 
 def changes_of(parts: Collection[str], *, rules: int) -> frozenset[Cause]:

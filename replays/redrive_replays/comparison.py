@@ -26,7 +26,7 @@ from redrive_events import (
 )
 from redrive_projections import RunState, start_of
 from redrive_replays.causes import INPUTS as CAUSED_BY
-from redrive_replays.causes import Cause, cause_of, changes_of
+from redrive_replays.causes import Cause, cause_of, changes_of, with_model
 from redrive_replays.difference import Difference, differences
 from redrive_replays.replayer import changed_parts
 
@@ -89,7 +89,7 @@ def _data(one: Parting) -> dict[str, Json]:
 
 def compared(ours: Sequence[Record], theirs: Sequence[Record]) -> Comparison:
     """Two runs, aligned; what workers note for themselves is left out."""
-    changed = changed_parts(_parts(ours), _parts(theirs))
+    changed = _changed(start_of(ours), start_of(theirs))
     asked = _requests(ours), _requests(theirs)
     stretches = list(_stretches(_happened(ours), _happened(theirs)))
     moved = _inputs(one for stretch, _ in stretches for one in stretch)
@@ -114,8 +114,13 @@ def _stretches(left: Sequence[Record], right: Sequence[Record]) -> Iterator[tupl
             yield left[from_ + a : from_ + b], right[from_ + c : from_ + d]
 
 
-def _parts(records: Sequence[Record]) -> dict[str, str]:
-    started = start_of(records)
+def _changed(ours: RunStarted | None, theirs: RunStarted | None) -> tuple[str, ...]:
+    """The parts of their programs that differ, and the model that they ask."""
+    changed = changed_parts(_parts(ours), _parts(theirs))
+    return changed if ours is None or theirs is None else with_model(changed, ours.contract, theirs.contract)
+
+
+def _parts(started: RunStarted | None) -> dict[str, str]:
     return {name: part.digest for name, part in started.parts.items()} if started is not None else {}
 
 
@@ -200,7 +205,8 @@ def _differences(ours: Record | None, theirs: Record | None) -> tuple[Difference
 def _cause(ours: Record, theirs: Record, found: Sequence[Difference], changed: Collection[str]) -> Cause:
     if isinstance(ours.event, RunStarted):
         names = {one.pointer.split("/")[2] for one in found if one.pointer.startswith("/parts/")}
-        named = sorted(changes_of(names, rules=RULES))
+        names |= {"model"} if "contract" in names else set()
+        named = sorted(changes_of(names.intersection(changed), rules=RULES))
         return named[0] if named else "environment"
     if type(ours.event) in INPUTS and type(theirs.event) in INPUTS:
         return CAUSED_BY.get(type(theirs.event), "environment")

@@ -15,13 +15,13 @@ from refund_desk.shop import Bank
 from tests.cli.conftest import DESK, Redrive
 
 
-def another(run_id: str, around: Surroundings | None = None) -> None:
+def another(run_id: str, around: Surroundings | None = None, by: rd.Agent = agent, tenant: str = "") -> None:
     """A further run of the desk in the same log."""
     around = around or Surroundings.fixed(StillClock())
     log = rd.SqliteLog("redrive.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(desk, "bank", Bank())
-        agent.run("Refund ord_123", principal="ana", log=log, run_id=run_id, surroundings=around)
+        by.run("Refund ord_123", principal="ana", tenant=tenant, log=log, run_id=run_id, surroundings=around)
     log.close()
 
 
@@ -81,3 +81,21 @@ def test_a_fork_parts_from_its_run_where_it_begins(
     lines = redrive("diff", "second", refund).out.splitlines()
     at = lines.index(f"{cause}: here the fork begins")
     assert lines[at + 1 : at + 3] == [begun.replace("second", "first ", 1), "second  nothing"]
+
+
+def test_another_model_is_the_cause_and_not_the_contract(redrive: Redrive, refund: str) -> None:
+    """Although its name stands in there."""
+    other = rd.Agent(
+        "refund-desk",
+        "1",
+        agent.contract.model_copy(update={"model": "other"}),
+        tools=list(agent.tools.values()),
+        verifiers=agent.verifiers,
+        policy=DESK / "policy.toml",
+        model=agent.model,
+        prices=rd.Prices.from_toml('currency = "USD"\n[models.other]\ninput = 0\noutput = 0\n'),
+    )
+    another("refund-2", by=other, tenant="velo")
+    changed, headline, _, cause, *_ = redrive("diff", refund, "refund-2").out.splitlines()
+    assert (changed, cause) == ("changed parts  model", "model")
+    assert headline.startswith("refund-1  refund-2  part")

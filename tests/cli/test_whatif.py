@@ -167,6 +167,22 @@ def test_a_flip_that_reads_alike_is_told_by_what_differs(redrive: Redrive, refun
 
 
 @pytest.mark.parametrize(
+    ("more", "parts"),
+    [
+        pytest.param((), "model", id="alone"),
+        pytest.param(("--contract", "free.toml"), "contract, model", id="with another contract"),
+    ],
+)
+def test_another_model_is_told_as_the_model(
+    redrive: Redrive, refund: str, folder: Path, more: tuple[str, ...], parts: str
+) -> None:
+    """Although its name stands in the contract."""
+    (folder / "free.toml").write_text(FREE, encoding="utf-8")
+    said = redrive("whatif", refund, *AGENT, "--model", "other", "--beyond", "recorded", *more)
+    assert said.out.splitlines()[0] == f"changed parts  {parts}"
+
+
+@pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from redrive_engine import occurs
+from redrive_engine import Program, occurs
 from redrive_engine.loop import ACTING
 from redrive_events import (
     ApprovalAsked,
@@ -25,7 +25,8 @@ from redrive_events import (
     canonical,
     text_of,
 )
-from redrive_projections import Asked, Message, Outcome, RunState, effects, evolve, requests
+from redrive_projections import Asked, Message, Outcome, RunState, effects, evolve, requests, start_of
+from redrive_replays.causes import with_model
 from redrive_replays.replayer import changed_parts
 from redrive_replays.whatif.branch import Branch, Edge
 from redrive_replays.whatif.flips import Flip, Sureness, first_flip, sureness
@@ -133,7 +134,7 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
     return EdgeReport(
         run_id=branch.state.run_id,
         sureness=sureness(records, branch, flip),
-        changed_parts=changed_parts(_parts(records[0]), branch.program.digests),
+        changed_parts=_changed(_parts(records[0]), records, branch.program),
         status=branch.state.end.status if branch.state.end else "",
         recorded_status=_status(records),
         turn=turn,
@@ -156,6 +157,12 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
 def _parts(start: Record) -> dict[str, str]:
     parts = start.event.parts if isinstance(start.event, RunStarted) else {}
     return {name: part.digest for name, part in parts.items()}
+
+
+def _changed(parts: dict[str, str], records: Iterable[Record], program: Program) -> tuple[str, ...]:
+    """The parts that are others here, and the model if another one is asked."""
+    changed, started = changed_parts(parts, program.digests), start_of(records)
+    return changed if started is None else with_model(changed, started.contract, program.terms)
 
 
 def _status(records: Iterable[Record]) -> str:
