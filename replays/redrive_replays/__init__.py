@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redrive_replays.guarded import Reach
     from redrive_replays.judging import Judged, judged
     from redrive_replays.programs import known_program, program_for
-    from redrive_replays.recording import Recording, recording_of
+    from redrive_replays.recording import Recording, keep, recording_of
     from redrive_replays.redriving import begun_anew, redriven
     from redrive_replays.replayer import appends, replay_records
     from redrive_replays.report import Divergence, Outcome, Report, only_digests, worst
@@ -32,7 +32,7 @@ _DOORS = {
     "difference": ("ABSENT", "Difference"),
     "judging": ("Judged", "judged"),
     "programs": ("known_program", "program_for"),
-    "recording": ("Recording", "recording_of"),
+    "recording": ("Recording", "keep", "recording_of"),
     "replayer": ("appends", "replay_records"),
     "report": ("Divergence", "Outcome", "Report", "only_digests", "worst"),
     "script": ("Script", "written_down"),
@@ -63,6 +63,7 @@ __all__ = [
     "chain_of",
     "compared",
     "judged",
+    "keep",
     "known_program",
     "only_digests",
     "program_for",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from redrive_events import (
     NOTES,
@@ -13,6 +16,7 @@ from redrive_events import (
     Head,
     Quarantined,
     Record,
+    RunForked,
     examined,
     load_portable,
 )
@@ -48,3 +52,16 @@ def recording_in(path: Path | str) -> Recording:
     if len(heads) != 1:
         raise BadInput(f"one run is wanted, and it holds {len(heads)}", place=str(path))
     return recording_of(log, heads[0].run_id, head=heads[0])
+
+
+def keep(log: EventLog, records: Iterable[Record]) -> None:
+    """Append records of one run; what it inherits stands in front of them, and is kept under the runs it is of.
+
+    A fork goes on from what is kept here, whatever the bytes of that were before they were read.
+    """
+    for run_id, own in groupby(records, key=lambda record: record.run_id):
+        first, *rest = own
+        if isinstance(first.event, RunForked):
+            digest = log.head(first.event.parent).digest.hex()
+            first = replace(first, event=replace(first.event, digest=digest))
+        log.append(run_id, [first, *rest], expected=first.position - 1)

@@ -133,12 +133,29 @@ def test_a_fork_is_sent_with_what_it_inherits(redrive: Redrive, refund: str, fol
     assert redrive("verify", *log).code == 0
 
 
-@pytest.mark.parametrize("verb", ["whatif", "shrink", "freeze", "faults", "bisect"])
+def test_another_policy_for_a_fork(redrive: Redrive, refund: str) -> None:
+    """The order that the other run has found stays found; whether it is paid here is judged anew."""
+    redrive("fork", refund, "--at", "11", "--run-id", "again", *AGENT)
+    redrive("run", "refund_desk:agent", "--run-id", "again")
+    same = f"again  same\n\nrecorded effects\nstands  18  landed  {PAID}\n"
+    assert redrive("whatif", "again", *AGENT) == (0, same, "")
+    said = redrive("whatif", "again", *AGENT, "--policy", DESK / "stricter.toml")
+    assert said.code == 1
+    assert "again  exact to turn 2 of 3" in said.out
+    assert "here      17    verdict   2 refund: deny by rule “no rule” (no rule matches)" in said.out
+    assert said.out.count("prevented") == 1
+    assert "goes on with  --live model, --beyond recorded, --set-reply 3=FILE" in said.out
+    Path("words.txt").write_text("Paid.", encoding="utf-8")
+    said = redrive("whatif", "again", *AGENT, "--set-reply", "1=words.txt")
+    problem = "--set-reply 1: run again inherits this step from run refund-1: ask it of that run"
+    assert said == (2, "", f"redrive: {problem}\n")
+
+
+@pytest.mark.parametrize("verb", ["shrink", "freeze", "faults", "bisect"])
 def test_what_changes_inputs_is_asked_of_the_run_that_has_them(redrive: Redrive, refund: str, verb: str) -> None:
     """A fork has only its own: that it cannot be driven from its start is said in one line."""
     redrive("fork", refund, "--at", "11", "--run-id", "again")
     more: dict[str, list[str | Path]] = {
-        "whatif": ["--policy", DESK / "stricter.toml"],
         "shrink": ["--while", "status = 'failed'"],
         "freeze": [],
         "faults": [],

@@ -229,6 +229,13 @@ def test_equal_calls_with_different_results_are_not_taken_for_each_other() -> No
     assert "3" not in served(strict)
 
 
+def test_of_equal_calls_side_by_side_each_has_its_own_answer() -> None:
+    """The one that was asked later may have been answered first."""
+    both = reply("", use("pay", item="tea", cents=5), use("pay", item="tea", cents=5))
+    records, program = run(both, seen(2, ITEM), seen(1, {"item": "tea", "cents": 4}), reply("Bought."))
+    assert first_flip(records, branched(records, program)) is None
+
+
 def test_a_read_is_not_answered_from_another_state_of_the_world() -> None:
     """Between two equal reads a write is dropped: the second was answered behind it, and would not have been so."""
     records, program = run(

@@ -8,10 +8,19 @@ from pathlib import Path
 import anyio
 import pytest
 
-from redrive_engine import FileVault, Mask, Patience, tool
+from redrive_engine import FileVault, Mask, Patience, fork, tool
 from redrive_engine.models import ModelRequest, ModelTrouble, reply, use
 from redrive_engine.policy import RulesPolicy
-from redrive_events import BadInput, ModelAsked, ModelReplied, ObservationReceived, ToolCalled, canonical, kind_of
+from redrive_events import (
+    BadInput,
+    ModelAsked,
+    ModelReplied,
+    ObservationReceived,
+    RunForked,
+    ToolCalled,
+    canonical,
+    kind_of,
+)
 from redrive_replays.whatif import Branch, Changes, Kind, Live, branched, edge_report
 from tests import buyer as shop
 from tests.buyer import ALL, READS, bought, buyer
@@ -121,6 +130,22 @@ def test_a_write_for_real_has_a_key_of_its_own() -> None:
     assert len(keys) == 1
     assert keys[0] not in recorded
     assert branch.state.end is not None
+
+
+def test_the_living_go_on_in_a_fork() -> None:
+    """They look into a log in which it stands behind what it inherits, and its keys are no other run's."""
+    agent = buyer()
+    run = bought(agent)
+    made = fork(run.log, "run", 3, at=run.records()[-1].at, new_id="fork")
+    records = agent.run("Buy tea", principal="ana", log=run.log, run_id=made.run_id).records()
+    shop.done.clear()
+    branch = branched(records, agent.program, Changes(prompt="x"), live=alive("model", "writes", script=paying))
+    (key,) = [key for name, key in shop.done if name == "pay"]
+    (forked,) = [one.event for one in records if isinstance(one.event, RunForked)]
+    assert key.startswith(f"{forked.nonce.partition('/')[0]}/fork-")
+    assert not key.startswith(forked.nonce)
+    assert branch.state.end is not None
+    assert branch.records[0].record.position == 4
 
 
 def paying(turn: int, request: ModelRequest) -> ModelReplied | str:

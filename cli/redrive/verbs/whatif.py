@@ -117,7 +117,7 @@ def whatif(
     asked = _live(known, kinds, effects_are_real=effects_are_real) if kinds else None
     with redirect_stdout(sys.stderr):  # a tool may print
         branch = branched(recording.records, program, changes, live=asked, mask=_mask(recording, known, log))
-    records = [one.record for one in branch.records]
+    records = branch.whole
     shown = Shown([*recording.records, *records], unmasked=unmasked)
     report = concealed(edge_report(recording.records, branch), shown)
     if as_json:

@@ -23,6 +23,7 @@ from redrive_events import (
 from redrive_replays.faults.course import Course, trajectory_of
 from redrive_replays.faults.slices import Spoilt
 from redrive_replays.faults.tampering import Tampering
+from redrive_replays.redriving import begun_anew
 from redrive_replays.whatif import Branch, Changes, InPlace, branched
 
 # What a fault says of an effect, where an authority is asked that was not recorded.
@@ -101,8 +102,9 @@ def driven_again(recorded: Recorded, run_id: str, tampering: Callable[[Program],
     """One branch of the recording, as a run of its own.
 
     Raises:
-        CannotReplay: the records do not begin with the start of a run.
+        CannotReplay: the records do not begin with the start of a run, or it was forked from another.
     """
+    begun_anew(recorded.records)
     here = tampering(recorded.program)
     door = _Door(run_id, here, recorded.reconciles)
     branch = branched(recorded.records, recorded.program, Changes(beyond=recorded.beyond, doorway=door))

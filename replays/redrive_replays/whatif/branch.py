@@ -37,6 +37,7 @@ class Edge(NamedTuple):
 class Branch:
     """A branch as far as it goes; without an ``edge`` it came to its end.
 
+    ``records`` are its own, and ``inherited`` those in front of them, where the run was forked from another.
     ``unused`` is what was given, by its option and number, and answered nothing.
     """
 
@@ -47,3 +48,9 @@ class Branch:
     assumptions: list[str] = field(default_factory=list)
     edge: Edge | None = None
     unused: tuple[str, ...] = ()
+    inherited: tuple[Record, ...] = ()
+
+    @property
+    def whole(self) -> list[Record]:
+        """What it inherits, and its own records."""
+        return [*self.inherited, *(one.record for one in self.records)]

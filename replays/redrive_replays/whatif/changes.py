@@ -14,6 +14,7 @@ from redrive_engine import Contract, Mask, Program
 from redrive_engine.masking import Door, masked_content
 from redrive_engine.policy import Policy
 from redrive_events import Answer, BadInput, Content, ObservationReceived, Request, RunStarted
+from redrive_replays.beginning import Beginning
 
 
 class InPlace(NamedTuple):
@@ -116,3 +117,21 @@ def door_of(started: RunStarted, mask: Mask | None, *, run_id: str) -> Door:
     if apart is not None and not started.mask_key:
         return Door(apart, tenant=started.tenant, nonce=started.nonce)
     return Door.of(started, apart, run_id=run_id)
+
+
+def check_own(changes: Changes, begins: Beginning) -> None:
+    """What is given takes the place of what is the run's own.
+
+    Raises:
+        BadInput: the call or the step is one that it inherits; the run is named that has it.
+    """
+    for step in changes.replies:
+        _check(f"--set-reply {step}", "step", begins, begins.inherited_step(step))
+    for number in changes.observations:
+        _check(f"--set-observation {number}", "call", begins, begins.inherited_call(number))
+
+
+def _check(place: str, what: str, begins: Beginning, owner: str) -> None:
+    if owner:
+        why = f"run {begins.run_id} inherits this {what} from run {owner}: ask it of that run"
+        raise BadInput(why, place=place)

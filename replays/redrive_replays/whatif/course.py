@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
@@ -22,7 +22,8 @@ from redrive_events import (
     Request,
     ToolCalled,
 )
-from redrive_projections import RunState, request_digest
+from redrive_projections import RunState, evolve, request_digest
+from redrive_replays.replayer import appends
 
 Outcome: TypeAlias = Literal["landed", "not landed", "unknown"]
 # Which request it is, whenever it is asked: its kind, and all that its answer may hang on.
@@ -155,3 +156,13 @@ class Course:
         else:
             self._closed[call] = len(self._writes)
             self._writes.append(written)
+
+
+def course_of(records: Iterable[Record]) -> Course:
+    """What is to be known of a run after all of ``records``."""
+    course, state = Course(), RunState()
+    for append in appends(records):
+        for record in append:
+            evolve(state, record)
+        course.take(state, append)
+    return course

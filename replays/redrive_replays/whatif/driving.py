@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
-
-import msgspec
 
 from redrive_engine import Happened, Mask, Program, append_of, mint, waiting_of
 from redrive_engine.live import given_up
@@ -18,24 +16,21 @@ from redrive_events import (
     ApprovalGiven,
     DeadlinePassed,
     LeaseGranted,
-    ModelReplied,
-    ObservationReceived,
     OutcomeStated,
     PersonAsked,
     ReconcileAsked,
     Record,
     Request,
-    RunStarted,
     SignalsHeard,
     ToolCalled,
 )
 from redrive_projections import OF_PEOPLE
-from redrive_replays.redriving import begun_anew
+from redrive_replays.beginning import Beginning, beginning
 from redrive_replays.whatif.branch import Branch, Edge, Label, Labelled
-from redrive_replays.whatif.changes import Changes, Doorway, InPlace, door_of
-from redrive_replays.whatif.course import Course, Open
+from redrive_replays.whatif.changes import Changes, Doorway, InPlace, check_own, door_of
+from redrive_replays.whatif.course import Open, course_of
 from redrive_replays.whatif.live import LIVES, Asking, Live, asking
-from redrive_replays.whatif.nearby import ASSUMED, assumable, given_to, is_of_another, may_finish, number_of
+from redrive_replays.whatif.nearby import ASSUMED, assumable, given_to, is_of_another, may_finish, number_of, unused
 from redrive_replays.whatif.recorded import Answered, Recorded, Unasked, as_of_call, happened, later, recorded_in
 
 # When an answer comes of which the recording says that it did not come in time.
@@ -64,40 +59,24 @@ def branched(
 
     Each answer is served once, to what it surely answers; time is virtual. No tool, model or person is asked but those
     that are ``live``, and these only for what the recording surely has not. ``mask`` is that of the run, which a masked
-    one needs where something is given or asked.
+    one needs where something is given or asked. What a fork inherits is taken as it is.
 
     Raises:
         CannotReplay: the records do not begin with the start of a run.
         BadInput: a change cannot be made, or what is new in a masked run cannot be masked.
     """
     changes = changes or Changes()
-    start = begun_anew(records)
-    assert isinstance(start.event, RunStarted)
-    door = door_of(start.event, mask, run_id=start.run_id) if live or changes.gives else OPEN
+    begins = beginning(records)
+    check_own(changes, begins)
+    door = door_of(begins.started, mask, run_id=begins.run_id) if live or changes.gives else OPEN
     door.learn(records)
     changes = changes.masked(door)
     program = changes.program(program)
-    with asking(live, program, start.run_id, door) as asked:
-        drive = _Drive(program, recorded_in(records, changes), changes, asked)
+    with asking(live, program, begins, door) as asked:
+        drive = _Drive(program, begins, recorded_in(records, changes), changes, asked)
         drive.run()
-    drive.branch.unused = tuple(_unused(changes, drive.branch.records))
+    drive.branch.unused = tuple(unused(changes, drive.branch))
     return drive.branch
-
-
-def _unused(changes: Changes, records: Iterable[Labelled]) -> Iterator[str]:
-    """What was given for a call or a step that nothing was asked for under that number."""
-    given, steps = set[tuple[type, int]](), 0
-    for one in records:
-        event = one.record.event
-        steps += isinstance(event, ModelReplied)
-        if one.label == "given" and isinstance(event, ModelReplied | ObservationReceived):
-            given.add((type(event), steps if isinstance(event, ModelReplied) else event.call))
-    for call in changes.observations:
-        if (ObservationReceived, call) not in given:
-            yield f"--set-observation {call}"
-    for step in changes.replies:
-        if (ModelReplied, step) not in given:
-            yield f"--set-reply {step}"
 
 
 class _Drive:
@@ -110,9 +89,12 @@ class _Drive:
     signals its recording had heard by then.
     """
 
-    def __init__(self, program: Program, recorded: Recorded, changes: Changes, living: Asking | None) -> None:
-        self.branch, self.changes, self.living = Branch(program, recorded), changes, living
-        self.course = Course()
+    def __init__(
+        self, program: Program, begins: Beginning, recorded: Recorded, changes: Changes, living: Asking | None
+    ) -> None:
+        self.branch = Branch(program, recorded, begins.state(), inherited=begins.inherited)
+        self.begins, self.changes, self.living = begins, changes, living
+        self.course = course_of(begins.inherited)
         self.matched: dict[int, Answered] = {}
         self.assumed: set[int] = set()
         self.unsure: set[int] = set()
@@ -126,16 +108,14 @@ class _Drive:
     def run(self) -> None:
         """From its start to its end, or to its edge."""
         program, recorded, state = self.branch.program, self.branch.recorded, self.branch.state
-        start = recorded.start
-        state.run_id = start.run_id
-        assert isinstance(start.event, RunStarted)
-        nonce = start.event.nonce if self.living is None or "writes" not in self.living.live.kinds else mint()
-        started = msgspec.structs.replace(start.event, contract=program.terms, parts=program.parts, nonce=nonce)
-        self._append(Happened(started, start.at), "recorded")
+        acts = self.living is not None and "writes" in self.living.live.kinds
+        start = self.begins.under(program, nonce=mint() if acts else "")
+        self._append(Happened(happened(start), start.at), "recorded")
         first = recorded.lease
         while first is not None and recorded.unasked and recorded.unasked[0].position < first.position:
             self._heard(recorded.unasked.popleft())
         lease = LeaseGranted(worker="branch", epoch=1) if first is None else happened(first)
+        lease = self.begins.lease(lease, state, program)
         self._append(Happened(lease, start.at if first is None else first.at), "recorded")
         while state.end is None and self.branch.edge is None:
             self._further()
@@ -164,7 +144,7 @@ class _Drive:
 
     def _answered_before_heard(self) -> bool:
         """Whether in the recording an answer came before anybody took note of the signal, or did so itself."""
-        known = (self.branch.recorded.peek(one.key(self.course.calls), one.turn) for one in self.course.open.values())
+        known = (self.branch.recorded.peek(one.key(self.course.calls), one) for one in self.course.open.values())
         return any(one.position <= self.noted for one in [*known, *self.matched.values()] if one is not None)
 
     def _heard(self, signal: Unasked) -> None:
@@ -254,7 +234,7 @@ class _Drive:
             by_number = self._given(position, request)
             answer = None if by_number is None or is_of_another(self.branch.recorded, by_number) else by_number
             if answer is None and position not in self.unsure:
-                answer = self.branch.recorded.peek(key, asked.turn)
+                answer = self.branch.recorded.peek(key, asked)
             answer = answer or by_number
             if answer is None and not self._lives(position, request):
                 answer = self._assumed(position, request, asked)
@@ -382,7 +362,7 @@ class _Drive:
         batch = append_of(self.branch.program, state, what)
         self.course.take(state, batch)
         if self.living is not None:
-            self.living.take(state.run_id, batch)
+            self.living.take(batch)
         self.branch.records.append(Labelled(batch[0], label, assumptions))
         self.branch.records += [Labelled(record, "recomputed", assumptions) for record in batch[1:]]
         if state.steps != self.turn:

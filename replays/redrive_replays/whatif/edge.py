@@ -19,13 +19,13 @@ from redrive_events import (
     ModelReplied,
     ObservationReceived,
     Record,
-    RunStarted,
     ToolCalled,
     VerdictGiven,
     canonical,
     text_of,
 )
 from redrive_projections import Asked, Message, Outcome, RunState, effects, evolve, requests, start_of
+from redrive_replays.beginning import Beginning, beginning
 from redrive_replays.causes import with_model
 from redrive_replays.replayer import changed_parts
 from redrive_replays.whatif.branch import Branch, Edge
@@ -129,12 +129,13 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
     flip = first_flip(records, branch)
     replies = sum(type(one.event) is ModelReplied for one in records)
     turn = branch.state.steps
-    before, prevented, after = _effects(records, branch)
+    begins = beginning(records)
+    before, prevented, after = _effects(records, begins, branch)
     recorded, would = _requests(records, branch)
     return EdgeReport(
         run_id=branch.state.run_id,
         sureness=sureness(records, branch, flip),
-        changed_parts=_changed(_parts(records[0]), records, branch.program),
+        changed_parts=_changed(begins.drove, records, branch.program),
         status=branch.state.end.status if branch.state.end else "",
         recorded_status=_status(records),
         turn=turn,
@@ -154,11 +155,6 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
     )
 
 
-def _parts(start: Record) -> dict[str, str]:
-    parts = start.event.parts if isinstance(start.event, RunStarted) else {}
-    return {name: part.digest for name, part in parts.items()}
-
-
 def _changed(parts: dict[str, str], records: Iterable[Record], program: Program) -> tuple[str, ...]:
     """The parts that are others here, and the model if another one is asked."""
     changed, started = changed_parts(parts, program.digests), start_of(records)
@@ -173,15 +169,15 @@ def _status(records: Iterable[Record]) -> str:
 
 
 def _effects(
-    records: Sequence[Record], branch: Branch
+    records: Sequence[Record], begins: Beginning, branch: Branch
 ) -> tuple[tuple[Effect, ...], tuple[Effect, ...], tuple[Effect, ...]]:
-    """The recorded writes: those of the branch too, those it prevents, and those of turns it does not reach."""
+    """The run's own recorded writes: those of the branch too, those it prevents, those of turns it does not reach."""
     made = _made(branch)
-    verdicts = {one.event.call: one.event.verdict for one in records if isinstance(one.event, VerdictGiven)}
+    verdicts = {one.event.call: one.event.verdict for one in begins.own if isinstance(one.event, VerdictGiven)}
     outcomes = {one.call: one.outcome for one in effects(records)}
     found: dict[str, list[Effect]] = {"before": [], "prevented": [], "after": []}
-    turn = 0
-    for record in records:
+    turn = sum(type(one.event) is ModelReplied for one in begins.inherited)
+    for record in begins.own:
         event = record.event
         turn += type(event) is ModelReplied
         if not isinstance(event, ToolCalled) or event.effect not in ACTING or event.attempt > 1:
@@ -216,7 +212,7 @@ def _made(branch: Branch) -> _Made:
     requests, calls = branch.state.requests.values(), branch.state.calls
     events = [one.record.event for one in branch.records]
     waiting = {one.call for one in requests if isinstance(one, ToolCalled)}
-    landed = {one.call for one in effects(one.record for one in branch.records) if one.outcome == "landed"}
+    landed = {one.call for one in effects(branch.whole) if one.outcome == "landed"}
     made: _Made = Counter()
     for one in events:
         if isinstance(one, ToolCalled) and one.attempt == 1:
@@ -254,7 +250,7 @@ def _asked(records: Iterable[Record]) -> Iterator[tuple[int, Record]]:
 
 def _ungrounded(records: Sequence[Record], branch: Branch) -> Iterator[Ungrounded]:
     """The calls of later turns that use what only observations before them show which the branch does not have."""
-    had = {text_of(event.content) for event in _observations(one.record for one in branch.records)}
+    had = {text_of(event.content) for event in _observations(branch.whole)}
     lacking = list[str]()
     told = [text_of(message.content) for message in branch.state.transcript()]
     turn, state = 0, RunState()

@@ -12,6 +12,7 @@ from redrive_events import (
     OutcomeStated,
     ReconcileAsked,
     Record,
+    RunForked,
     RunStarted,
     ToolCalled,
 )
@@ -24,7 +25,7 @@ Sureness: TypeAlias = Literal["same", "exact", "exact to turn", "under assumptio
 # What may differ in an event without any difference to the run: positions, and the seals of what is compared elsewhere.
 _PLACES = frozenset({"kept", "new", "evidence", "supersedes", "window", "state", "claims"})
 # What workers note for themselves, and what people say of calls: the verdict tells what came of it.
-_UNCOMPARED = DRIVERS | {RunStarted, ApprovalGiven, OutcomeStated}
+_UNCOMPARED = DRIVERS | {RunStarted, RunForked, ApprovalGiven, OutcomeStated}
 
 
 class Flip(NamedTuple):
@@ -43,7 +44,7 @@ class Flip(NamedTuple):
 
 def first_flip(records: Iterable[Record], branch: Branch) -> Flip | None:
     """The first event of the branch that is not the recording's; what a worker notes for itself does not count."""
-    ours, theirs = _behaviour(one.record for one in branch.records), _behaviour(records)
+    ours, theirs = _behaviour(branch.whole), _behaviour(records)
     while True:
         recorded, branched = next(theirs, None), next(ours, None)
         if branched is None:
@@ -75,7 +76,7 @@ def sureness(records: Iterable[Record], branch: Branch, flip: Flip | None) -> Su
 
 def _is_whole(records: Iterable[Record], branch: Branch) -> bool:
     """Whether a branch without a flip has come as far as its recording."""
-    return len([*_behaviour(records)]) == len([*_behaviour(one.record for one in branch.records)])
+    return len([*_behaviour(records)]) == len([*_behaviour(branch.whole)])
 
 
 def _behaviour(records: Iterable[Record]) -> Iterator[Record]:

@@ -17,6 +17,8 @@ from redrive_engine.masking import Door
 from redrive_engine.models import connected, metered
 from redrive_events import BadInput, MemoryLog, ModelAsked, ReconcileAsked, Record, Request, ToolCalled
 from redrive_projections import RunState
+from redrive_replays.beginning import Beginning
+from redrive_replays.recording import keep
 
 Kind: TypeAlias = Literal["model", "reads", "writes"]
 
@@ -82,18 +84,19 @@ class Asking:
         self._ahead: timedelta | None = None
         self._world: LiveWorld
 
-    def begin(self, world: LiveWorld, run_id: str) -> None:
-        """Take the run up in the log that nobody keeps."""
+    def begin(self, world: LiveWorld, begins: Beginning) -> None:
+        """Take the run up in the log that nobody keeps, behind what it inherits."""
         self._world = world
-        self._portal.call(world.begin, RunState(run_id=run_id), WORKER)
+        keep(self.log, begins.inherited)
+        self._portal.call(world.begin, RunState(run_id=begins.run_id), WORKER)
 
     def clock(self) -> datetime:
         """The time of the branch, which goes on while somebody is waited for."""
         return self.live.clock() + (self._ahead or timedelta())
 
-    def take(self, run_id: str, records: Sequence[Record]) -> None:
+    def take(self, records: Sequence[Record]) -> None:
         """What the branch has come to, for those who look into its log while they act."""
-        self.log.append(run_id, records, expected=records[0].position - 1)
+        keep(self.log, records)
 
     def answer(self, waiting: Waiting, at: datetime) -> Happened:
         """The first answer to one of the open requests of ``waiting``, or that its deadline has passed."""
@@ -103,7 +106,7 @@ class Asking:
 
 
 @contextmanager
-def asking(live: Live | None, program: Program, run_id: str, door: Door) -> Iterator[Asking | None]:
+def asking(live: Live | None, program: Program, begins: Beginning, door: Door) -> Iterator[Asking | None]:
     """The living world of a branch, connected for as long as the context lasts; None if nobody is asked."""
     if live is None:
         yield None
@@ -123,5 +126,5 @@ def asking(live: Live | None, program: Program, run_id: str, door: Door) -> Iter
                 door=door,
             )
             with portal.wrap_async_context_manager(world):
-                found.begin(world, run_id)
+                found.begin(world, begins)
                 yield found

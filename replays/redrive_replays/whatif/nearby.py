@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
@@ -23,6 +24,7 @@ from redrive_events import (
     ToolCalled,
     parse_json,
 )
+from redrive_replays.whatif.branch import Branch
 from redrive_replays.whatif.changes import Changes
 from redrive_replays.whatif.course import Key, Open
 from redrive_replays.whatif.recorded import Answered, Recorded
@@ -119,3 +121,19 @@ def observation_of(given: Content | ObservationReceived, call: int) -> Observati
 def may_finish(request: Request) -> bool:
     """Whether the answer is waited for within a grace where the run is ending: of what acts, or may have acted."""
     return isinstance(request, ReconcileAsked) or (isinstance(request, ToolCalled) and request.effect in ACTING)
+
+
+def unused(changes: Changes, branch: Branch) -> Iterator[str]:
+    """What was given for a call or a step that nothing was asked for under that number."""
+    given, steps = set[tuple[type, int]](), sum(isinstance(one.event, ModelReplied) for one in branch.inherited)
+    for one in branch.records:
+        event = one.record.event
+        steps += isinstance(event, ModelReplied)
+        if one.label == "given" and isinstance(event, ModelReplied | ObservationReceived):
+            given.add((type(event), steps if isinstance(event, ModelReplied) else event.call))
+    for call in changes.observations:
+        if (ObservationReceived, call) not in given:
+            yield f"--set-observation {call}"
+    for step in changes.replies:
+        if (ModelReplied, step) not in given:
+            yield f"--set-reply {step}"

@@ -23,6 +23,7 @@ from redrive_events import (
     ObservationReceived,
     Record,
     Request,
+    RunForked,
     RunStarted,
     SignalsHeard,
     StopDecided,
@@ -82,7 +83,6 @@ class Unasked(NamedTuple):
 class Recorded:
     """A recorded run as a source of answers; ``heard`` says at which position the signal at a position was heard."""
 
-    start: Record
     lease: Record | None = None
     answers: list[Answered] = field(default_factory=list)
     unasked: deque[Unasked] = field(default_factory=deque)
@@ -90,14 +90,17 @@ class Recorded:
     by_key: dict[Key, list[Answered]] = field(default_factory=lambda: defaultdict(list))
     heard: dict[int, int] = field(default_factory=dict)
 
-    def peek(self, key: Key, turn: int) -> Answered | None:
-        """The next answer to what was asked as ``key``; None if there is none, or none that is sure.
+    def peek(self, key: Key, asked: Open) -> Answered | None:
+        """The next answer to what was ``asked`` as ``key``; None if there is none, or none that is sure.
 
-        What was answered in another turn is the answer here only if all answers to it were the same.
+        What was answered in another turn is the answer here only if all answers to it were the same. Of equal calls
+        that are open side by side each has its own answer, whichever came first.
         """
         known = self.by_key.get(key, ())
-        found = next((one for one in known if one.number not in self.served), None)
-        if found is None or (found.turn != turn and not _alike(known)):
+        left = [one for one in known if one.number not in self.served]
+        found = next((one for one in left if one.turn == asked.turn and _same_call(one.request, asked.request)), None)
+        found = found or next(iter(left), None)
+        if found is None or (found.turn != asked.turn and not _alike(known)):
             return None
         return found
 
@@ -117,10 +120,13 @@ class Recorded:
 
 
 def recorded_in(records: Sequence[Record], changes: Changes) -> Recorded:
-    """What the records of a run can answer, some of it replaced by what was given."""
+    """What the records of a run can answer, some of it replaced by what was given; of a fork, what is its own."""
     reading = _Reading(records[0], changes)
     for append in appends(records):
-        reading.take(append)
+        if isinstance(append[0].event, RunForked):
+            reading.forked(append)
+        else:
+            reading.take(append)
     return reading.found
 
 
@@ -128,7 +134,7 @@ class _Reading:
     """A recording as far as it was read, and how far its turn is."""
 
     def __init__(self, start: Record, changes: Changes) -> None:
-        self.found, self.changes = Recorded(start), changes
+        self.found, self.changes = Recorded(), changes
         self.state, self.course = RunState(), Course()
         self.turn, self.behind, self.last = 0, 0, start.at
         self.stopped: datetime | None = None
@@ -168,6 +174,17 @@ class _Reading:
         self.last = first.at
         if self.stopped is None and state.stop is not None:
             self.stopped = first.at
+
+    def forked(self, append: Sequence[Record]) -> None:
+        """What was answered in front of this is inherited; no more of it happens, and nothing is open."""
+        self.found.lease, self.found.served = None, {one.number for one in self.found.answers}
+        self.found.unasked.clear()
+        self.unheard, self.lost = [], {}
+        self.gaps.clear()
+        for record in append:
+            evolve(self.state, record)
+        self.course.take(self.state, append)
+        self.turn, self.behind, self.last = self.state.steps, 0, append[0].at
 
     def _taken_up(self, first: Record) -> None:
         """A worker is lost: what it had begun nobody saw the end of, and what it had asked is asked by the next one."""
@@ -252,6 +269,10 @@ def _observed(answer: ObservationReceived, said: Content | ObservationReceived) 
     if isinstance(said, ObservationReceived):
         return said
     return msgspec.structs.replace(answer, status="ok", content=said, error="", cut=0, returned=None)
+
+
+def _same_call(one: Request, other: Request) -> bool:
+    return isinstance(one, ToolCalled) and isinstance(other, ToolCalled) and one.call == other.call
 
 
 def _alike(answers: Sequence[Answered]) -> bool:
