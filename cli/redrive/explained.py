@@ -107,9 +107,9 @@ def _place(found: Divergence, records: Sequence[Record]) -> Iterator[Line]:
         yield from values(found.differences)
 
 
-def values(found: Sequence[Difference]) -> Iterator[Line]:
-    """Each value that differs, under its pointer; of many, the first ones."""
-    yield Rows([row for one in found[:DIFFERENCES_MAX] for row in _values(one)])
+def values(found: Sequence[Difference], sides: tuple[str, str] = ("recorded", "replayed")) -> Iterator[Line]:
+    """Each value that differs, under its pointer; of many, the first ones. ``sides`` are what the two are called."""
+    yield Rows([row for one in found[:DIFFERENCES_MAX] for row in _values(one, sides)])
     if len(found) > DIFFERENCES_MAX:
         yield f"… and {len(found) - DIFFERENCES_MAX} more values"
 
@@ -134,7 +134,7 @@ def _moment(records: Sequence[Record]) -> Moment:
     return last
 
 
-def _values(one: Difference) -> Iterator[tuple[Cell, Cell]]:
+def _values(one: Difference, sides: tuple[str, str]) -> Iterator[tuple[Cell, Cell]]:
     """A value that differs: on one line if there is room, else one side below the other."""
     if isinstance(one.recorded, str) and isinstance(one.replayed, str) and len(one.recorded) > PAIR_CHARS_MAX:
         yield one.pointer, pieces(word_diff(one.recorded, one.replayed))
@@ -143,8 +143,9 @@ def _values(one: Difference) -> Iterator[tuple[Cell, Cell]]:
     if len(recorded) + len(replayed) < PAIR_CHARS_MAX:
         yield one.pointer, f"{recorded} → {replayed}"
     else:
-        yield one.pointer, f"recorded {recorded}"
-        yield "", f"replayed {replayed}"
+        width = max(map(len, sides))
+        yield one.pointer, f"{sides[0]:{width}} {recorded}"
+        yield "", f"{sides[1]:{width}} {replayed}"
 
 
 def _value(value: Json) -> str:

@@ -97,7 +97,7 @@ def _flip(report: EdgeReport, branched: Sequence[Record], records: Sequence[Reco
     told = [(Text(name, style="dim"), _told(record, whole)) for name, record, whole in sides]
     yield Rows(told)
     if str(told[0][1]) == str(told[1][1]):  # it reads alike, and is not
-        yield from values(report.flip.differences)
+        yield from values(report.flip.differences, ("recorded", "here"))
 
 
 def _told(record: Record | None, records: Sequence[Record], width: int = 0) -> Cell:

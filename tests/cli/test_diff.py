@@ -99,3 +99,13 @@ def test_another_model_is_the_cause_and_not_the_contract(redrive: Redrive, refun
     changed, headline, _, cause, *_ = redrive("diff", refund, "refund-2").out.splitlines()
     assert (changed, cause) == ("changed parts  model", "model")
     assert headline.startswith("refund-1  refund-2  part")
+
+
+def test_a_long_value_is_told_by_the_names_of_the_two(redrive: Redrive, refund: str) -> None:
+    """None of them is a replay of the other."""
+    at = ["--at", "11", "--agent", "refund_desk:agent"]
+    redrive("fork", refund, *at, "--run-id", "usual")
+    redrive("fork", refund, *at, "--run-id", "strict", "--policy", DESK / "stricter.toml")
+    *_, first, second = redrive("diff", "usual", "strict").out.splitlines()
+    assert first == "/policy  first  (absent)"
+    assert second.startswith('         second {"data":')

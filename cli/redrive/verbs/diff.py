@@ -52,7 +52,7 @@ def _told(comparison: Comparison, ours: Sequence[Record], theirs: Sequence[Recor
         rows = [(Text("first", style="dim"), _line(parting.ours, ours))]
         rows.append((Text("second", style="dim"), _line(parting.theirs, theirs)))
         yield Rows(rows)
-        yield from values(parting.differences)
+        yield from values(parting.differences, ("first", "second"))
     if len(comparison.partings) > PARTINGS_MAX:
         yield f"… and {len(comparison.partings) - PARTINGS_MAX} more"
 
