@@ -32,7 +32,8 @@ def text_in(path: Path) -> str:
 def replies_by_step(pairs: Iterable[str], option: str) -> dict[int, Content]:
     """What ``STEP=FILE`` pairs say, by step; the newline with which a file ends is none of its text.
 
-    A file is the model's words, unless it is JSON with ``calls``: then it holds words and calls.
+    A file is the model's words, unless it is JSON with ``calls``: then it holds words and calls. One that is called
+    ``.json`` is meant to be JSON.
 
     Raises:
         BadInput: a pair is written otherwise, a number comes twice, or a file cannot be read.
@@ -54,7 +55,9 @@ def _reply_in(file: str) -> Content:
     text = _said_in(file)
     try:
         data = parse_json(text)
-    except BadInput:
+    except BadInput as error:
+        if Path(file).suffix == ".json":  # a slip in it would be said to a person as the model's answer
+            raise BadInput(error.problem, place=file) from error
         return text
     if not isinstance(data, dict) or "calls" not in data:
         return text  # a model may say JSON, too

@@ -192,6 +192,7 @@ def test_another_model_is_told_as_the_model(
         (["--set-reply", "x"], "--set-reply: is written NUMBER=FILE, not 'x'"),
         (["--set-reply", "1=nowhere.txt"], "nowhere.txt: no such file or directory"),
         (["--set-observation", "1=p.txt", "--set-observation", "1=p.txt"], "--set-observation: 1 comes twice"),
+        (["--set-reply", "1=slip.json"], "slip.json: not JSON"),
         (["--set-reply", "1=latin.txt"], "latin.txt: not UTF-8 at byte 1"),
         (["--model", "gpt-\udcff", "--beyond", "recorded"], "--model: not UTF-8"),
         (["--policy", "nowhere.toml"], "nowhere.toml: no such file or directory"),
@@ -204,6 +205,7 @@ def test_what_cannot_be_changed(
 ) -> None:
     """One line, and exit code 2."""
     (folder / "p.txt").write_text("Be brief.", encoding="utf-8")
+    (folder / "slip.json").write_text('{"calls": [],}', encoding="utf-8")
     (folder / "latin.txt").write_bytes(b"a\xe9")
     assert redrive("whatif", refund, *AGENT, *arguments) == (2, "", f"redrive: {problem}\n")
 
