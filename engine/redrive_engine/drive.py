@@ -27,7 +27,7 @@ from redrive_events import (
     StaleAppend,
     UnknownEvent,
 )
-from redrive_projections import RunState, evolve, fold
+from redrive_projections import RunState, evolve, fold, follow
 
 _T = TypeVar("_T")
 _ABOUT_CALLS: Final = frozenset(kind for kind in EVENTS if "call" in getattr(kind, "__struct_fields__", ()))
@@ -111,7 +111,7 @@ def append_of(program: Program, s: RunState, happened: Happened) -> list[Record]
     if type(happened.event) not in STRANGERS:
         for event in react(program, s, batch[0]):
             batch.append(_place(s, event, at, cause_of(batch, event)))
-            evolve(s, batch[-1])
+            follow(s, event, batch[-1].position)
     # How many are left is known only now, and nobody else has seen these records yet.
     for left, record in enumerate(reversed(batch)):
         msgspec.structs.force_setattr(record, "left", left)

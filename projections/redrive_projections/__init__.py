@@ -6,7 +6,7 @@ from redrive_projections.budget import exhausted, left, limits, used
 from redrive_projections.completion import GOAL, claims, missing, partly_worded, slots, spoken_of, status, worded
 from redrive_projections.digests import Parting, partings
 from redrive_projections.effects import LATE_OUTCOME, Effect, Outcome, effects
-from redrive_projections.folding import evolve, fold, state_at
+from redrive_projections.folding import evolve, fold, follow, state_at
 from redrive_projections.forking import begun_as, fork_of, is_run, start_of
 from redrive_projections.handover import handover
 from redrive_projections.moments import spelled_moment
@@ -53,6 +53,7 @@ __all__ = [
     "exhausted",
     "expired",
     "fold",
+    "follow",
     "fork_of",
     "handover",
     "harmless",

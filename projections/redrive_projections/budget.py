@@ -36,8 +36,13 @@ def left(budget: Limits, state: RunState) -> dict[Dimension, int | None]:
 
 def exhausted(budget: Limits, state: RunState) -> Dimension | None:
     """The first dimension of which nothing is left for another step; tool calls run out only at a call."""
-    spent = used(state)
-    for name, limit in limits(budget).items():
-        if limit is not None and limit <= spent[name] and name != "tool_calls":
-            return name
+    # Asked before every step, so without the tables of `used` and `limits`.
+    if budget.steps is not None and budget.steps <= state.steps:
+        return "steps"
+    if budget.tokens is not None and budget.tokens <= state.tokens + state.child_tokens:
+        return "tokens"
+    if budget.wall_time_ms is not None and budget.wall_time_ms <= state.wall_us // 1000:
+        return "wall_time"
+    if budget.cost_micros is not None and budget.cost_micros <= state.cost_micros + state.child_cost_micros:
+        return "cost"
     return None

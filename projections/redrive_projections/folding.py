@@ -115,13 +115,20 @@ def evolve(state: RunState, record: Record) -> RunState:
     return state
 
 
+def follow(state: RunState, event: Event, position: int) -> None:
+    """As `evolve`, for what follows from an input in the same append: time and run are that of the input."""
+    state.position = position
+    for step in _STEPS[type(event)]:
+        step(state, event, position)
+
+
 def _count_time(state: RunState, event: Event, at: datetime) -> None:
     """Time in which only people are awaited does not count, nor that between two workers, or in front of a fork.
 
     What a stranger appends says nothing of a worker, so the time before it counts with the worker's next record.
     """
     people = _only_people(state)
-    if type(event) in STRANGERS and not people:
+    if not people and type(event) in STRANGERS:
         return
     if state.counted is not None and not people and type(event) is not LeaseGranted:
         state.wall_us += (at - state.counted) // _MICROSECOND
@@ -190,13 +197,13 @@ def _decided(state: RunState, event: DecisionMade, position: int) -> None:
     blocks = blocks_of(content) if event.calls else ()
     state.begun = event.step or state.begun
     for proposed in event.calls:
-        state.calls_made = proposed.call
-        call = Call(proposed.call, proposed.tool, proposed.arguments, native=proposed.block is not None)
-        block = blocks[proposed.block] if proposed.block is not None and 0 <= proposed.block < len(blocks) else None
-        if isinstance(block, ToolUse):  # in a recording that is not ours it may be anything: the fold goes on
-            call.arguments, call.id = arguments_of(block.arguments), block.id
-        call.proposed = call.arguments
-        state.calls[proposed.call] = call
+        number, arguments, index, label = proposed.call, proposed.arguments, proposed.block, ""
+        if index is not None and 0 <= index < len(blocks):
+            block = blocks[index]
+            if type(block) is ToolUse:  # in a recording that is not ours it may be anything: the fold goes on
+                arguments, label = arguments_of(block.arguments), block.id
+        state.calls[number] = Call(number, proposed.tool, arguments, arguments, label, index is not None)
+        state.calls_made = number
 
 
 def _reply_refused(state: RunState, event: ReplyRefused, position: int) -> None:
@@ -246,7 +253,9 @@ def _verdict(state: RunState, event: VerdictGiven, position: int) -> None:
 
 def _tool_called(state: RunState, event: ToolCalled, position: int) -> None:
     state.requests[position] = event
-    call = state.calls.setdefault(event.call, Call(event.call, event.tool, event.arguments))
+    call = state.calls.get(event.call)
+    if call is None:
+        call = state.calls[event.call] = Call(event.call, event.tool, event.arguments)
     call.arguments, call.effect, call.key = event.arguments, event.effect, event.key
     call.attempt, call.response, call.outcome = event.attempt, None, ""
     call.epoch, call.asked = state.epoch, state.now

@@ -54,6 +54,12 @@ def settle(state: RunState) -> None:
 
 def referred(state: RunState, new: Sequence[int | OwnWords]) -> list[Message]:
     """The new messages of a request, from how they are recorded."""
+    if not new:
+        return []
+    count = len(new)
+    last, before = state.messages[-count:], state.messages[-count - 1 : -count]
+    if [message.of for message in last] == list(new) and not (before and before[0].of == new[0]):
+        return last  # the common case: what is new is what was said last, a message from each place
     said = _said(state, {one for one in new if isinstance(one, int)})
     messages: list[Message] = []
     for one in new:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
@@ -61,6 +62,11 @@ class Known(Mapping[str, Json]):
     def __contains__(self, key: object) -> bool:
         return key in self._facts
 
+    def get(self, key: str, default: Json = None) -> Json:
+        """The value of a fact, in one step where the mapping of a library would fail and begin anew."""
+        fact = self._facts.get(key)
+        return default if fact is None else fact.value
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._facts)
 
@@ -102,7 +108,8 @@ class Call(msgspec.Struct, gc=False):
         return Tried(call=self.number, tool=self.tool, outcome=self.outcome or "open")
 
 
-class RunState(msgspec.Struct):
+@dataclass(slots=True)
+class RunState:
     """All that the loop knows of a run. A fold owns its state and changes it in place: to keep one, copy it.
 
     ``counted`` is the moment up to which wall time has been counted; ``model`` the stronger one that is asked by now.
@@ -124,30 +131,30 @@ class RunState(msgspec.Struct):
     end: RunEnded | None = None
     epoch: int = 0
     worker: str = ""
-    parts: dict[str, str] = {}
-    requests: dict[int, Request] = {}
-    calls: dict[int, Call] = {}
+    parts: dict[str, str] = field(default_factory=dict)
+    requests: dict[int, Request] = field(default_factory=dict)
+    calls: dict[int, Call] = field(default_factory=dict)
     calls_made: int = 0
-    tried: list[Tried] = []
-    facts: dict[str, Fact] = {}
+    tried: list[Tried] = field(default_factory=list)
+    facts: dict[str, Fact] = field(default_factory=dict)
     answer: str = ""
-    messages: list[Message] = []
-    waiting: list[Message] = []
-    asked: Told = msgspec.field(default_factory=Told)
-    unheard: list[Event] = []
-    hearing: list[Event] = []
+    messages: list[Message] = field(default_factory=list)
+    waiting: list[Message] = field(default_factory=list)
+    asked: Told = field(default_factory=Told)
+    unheard: list[Event] = field(default_factory=list)
+    hearing: list[Event] = field(default_factory=list)
     last_word: bool = False
     model: str = ""
     purpose: Purpose = "act"
-    lessons: list[str] = []
-    failures: list[int] = []
+    lessons: list[str] = field(default_factory=list)
+    failures: list[int] = field(default_factory=list)
     plan: PlanDrawn | None = None
     begun: int = 0
-    done: list[str] = []
+    done: list[str] = field(default_factory=list)
     off_plan: str = ""
     undoing: str = ""
-    effects: dict[int, Call] = {}
-    not_undone: list[int] = []
+    effects: dict[int, Call] = field(default_factory=dict)
+    not_undone: list[int] = field(default_factory=list)
     child_tokens: int = 0
     child_tool_calls: int = 0
     child_cost_micros: int = 0
@@ -156,11 +163,11 @@ class RunState(msgspec.Struct):
     tool_calls: int = 0
     cost_micros: int = 0
     wall_us: int = 0
-    watch: Watch = msgspec.field(default_factory=Watch)
+    watch: Watch = field(default_factory=Watch)
     failure: ModelFailed | None = None
     forked: RunForked | None = None
-    people: list[PersonAsked] = []
-    quarantined: dict[int, str] = {}
+    people: list[PersonAsked] = field(default_factory=list)
+    quarantined: dict[int, str] = field(default_factory=dict)
 
     @property
     def terms(self) -> Terms:

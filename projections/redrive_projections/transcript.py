@@ -46,9 +46,10 @@ class Message(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
     @property
     def digest(self) -> bytes:
         """SHA-256 over the canonical message; where it comes from does not count."""
-        if self._digest is None:
-            self._digest = hashlib.sha256(canonical(self.data())).digest()
-        return self._digest
+        digest = self._digest
+        if digest is None:
+            digest = self._digest = hashlib.sha256(canonical(self.data())).digest()
+        return digest
 
     def data(self) -> dict[str, Json]:
         """The message as plain data, as it is digested and handed to a model."""
@@ -80,7 +81,8 @@ class Told(list[Message]):
         if count < self._hashed:
             self._forget()
         taken = self[self._hashed : count]
-        self._hash.update(b"".join([message.digest for message in taken]))
+        for message in taken:
+            self._hash.update(message.digest)
         self._hashed += len(taken)
         return self._hash.copy()
 
@@ -140,11 +142,13 @@ def kept_of(last: list[Message], now: list[Message]) -> int:
 def references(messages: Iterable[Message]) -> tuple[int | OwnWords, ...]:
     """How ``messages`` are recorded: by the position of their event, the engine's own words in full."""
     found: list[int | OwnWords] = []
+    last = 0
     for message in messages:
         if not message.of:
             found.append(OwnWords(role=message.role, text=str(message.content)))
-        elif not found or found[-1] != message.of:
+        elif last != message.of:
             found.append(message.of)
+        last = message.of
     return tuple(found)
 
 

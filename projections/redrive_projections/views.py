@@ -70,6 +70,7 @@ def used_otherwise(state: RunState, seal: str) -> bool:
 
 
 def _view(state: RunState) -> Sealed:
+    watch = state.watch
     return Sealed(
         {key: (fact.value, fact.position) for key, fact in state.facts.items()},
         state.steps,
@@ -77,8 +78,8 @@ def _view(state: RunState) -> Sealed:
         state.tool_calls,
         state.cost_micros,
         state.wall_us,
-        state.watch.in_a_row("unreadable"),
-        state.watch.in_a_row("model_failed"),
+        watch.in_a_row("unreadable") if watch.failures else 0,
+        watch.in_a_row("model_failed") if watch.failures else 0,
     )
 
 

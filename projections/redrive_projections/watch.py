@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import msgspec
 
 from redrive_events import Content, Dimension, Failure, RecoveryChosen, Rung, text_of
@@ -34,7 +36,8 @@ class Turn(msgspec.Struct, gc=False):
         return self.summary if self.summary and not self.summary.endswith("…") else text_of(self.said)
 
 
-class Watch(msgspec.Struct):
+@dataclass(slots=True)
+class Watch:
     """A part of a run's state.
 
     ``failures`` are the positions of the failures of each kind in a row, since the last success, and ``answered`` how
@@ -46,16 +49,16 @@ class Watch(msgspec.Struct):
     position: those of people, and of observations that were verified. ``accepted`` is the call of the last of these.
     """
 
-    failures: dict[Failure, list[int]] = {}
-    answered: dict[Failure, int] = {}
-    rungs: list[Rung] = []
+    failures: dict[Failure, list[int]] = field(default_factory=dict)
+    answered: dict[Failure, int] = field(default_factory=dict)
+    rungs: list[Rung] = field(default_factory=list)
     escalating: RecoveryChosen | None = None
-    turns: list[Turn] = []
-    calls: dict[str, list[Made]] = {}
+    turns: list[Turn] = field(default_factory=list)
+    calls: dict[str, list[Made]] = field(default_factory=dict)
     landed: int = 0
-    warned: dict[Dimension, int] = {}
-    spent: dict[Dimension, int] = {}
-    grounds: dict[int, Content] = {}
+    warned: dict[Dimension, int] = field(default_factory=dict)
+    spent: dict[Dimension, int] = field(default_factory=dict)
+    grounds: dict[int, Content] = field(default_factory=dict)
     accepted: int = 0
 
     def in_a_row(self, kind: Failure) -> int:

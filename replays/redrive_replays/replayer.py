@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import compress, count
+from operator import attrgetter, not_
 
 import msgspec
 
@@ -23,7 +25,7 @@ from redrive_events import (
     RunStarted,
     kind_of,
 )
-from redrive_projections import RunState, evolve, is_answer, opening
+from redrive_projections import RunState, evolve, follow, is_answer, opening
 from redrive_replays.causes import Cause, cause_of, changes_of, is_of_use
 from redrive_replays.difference import Difference, differences, is_explaining, is_worded_otherwise, same
 from redrive_replays.guarded import Guard
@@ -32,6 +34,7 @@ from redrive_replays.report import Divergence, Outcome, Report
 # The parts of a program that say why a call is allowed or denied.
 JUDGES = frozenset({"policy", "contract"})
 BEGINNINGS = frozenset({RunStarted, RunForked})
+_left, _event = attrgetter("left"), attrgetter("event")
 
 
 def replay_records(run_id: str, records: Iterable[Record], program: Program, *, guard: Guard | None = None) -> Report:
@@ -42,8 +45,9 @@ def replay_records(run_id: str, records: Iterable[Record], program: Program, *, 
     the program's pure parts reach for.
     """
     records = list(records)
-    begins = max((one.position for one in records if type(one.event) is RunForked), default=0)
-    replay = _Replay(program if guard is None else guard.over(program))
+    kinds = list(map(type, map(_event, records)))
+    begins = max(one.position for one in records if type(one.event) is RunForked) if RunForked in kinds else 0
+    replay = _Replay(program if guard is None else guard.over(program), readable=Quarantined not in kinds)
     if begins and _kept_its_prompt((one for one in records if one.position >= begins), program):
         replay.prompting = frozenset()
     for append in appends(records):
@@ -62,28 +66,26 @@ def replay_records(run_id: str, records: Iterable[Record], program: Program, *, 
 
 def appends(records: Iterable[Record]) -> Iterator[list[Record]]:
     """``records`` in their appends; the last one may be torn."""
-    append: list[Record] = []
-    for record in records:
-        append.append(record)
-        if record.left == 0:
-            yield append
-            append = []
-    if append:
-        yield append
+    whole, begin = list(records), 0
+    for end in compress(count(1), map(not_, map(_left, whole))):
+        yield whole[begin:end]
+        begin = end
+    if begin < len(whole):
+        yield whole[begin:]
 
 
 class _Replay:
     """The recorded state as far as it has been replayed, and what was found on the way."""
 
-    def __init__(self, program: Program) -> None:
-        self.program, self.state = program, RunState()
+    def __init__(self, program: Program, *, readable: bool) -> None:
+        self.program, self.state, self.readable = program, RunState(), readable
         self.found: list[Divergence] = []
         self.left_over, self.explained_otherwise, self.count = 0, 0, 0
         self.torn, self.prompting = "", BEGINNINGS
 
     def step(self, append: list[Record]) -> None:
         """One append further, from the recorded state; where it differs, the recorded events are adopted."""
-        for record in append:
+        for record in () if self.readable else append:
             if type(record.event) is Quarantined:
                 self.torn = f"position {record.position} cannot be read: {record.event.reason}"
                 return
@@ -115,11 +117,12 @@ class _Replay:
     def _unexpected(self, first: Record) -> str | None:
         """Why nothing can follow from this record; None if something can."""
         event, state = first.event, self.state
-        if type(event) not in INPUTS:
+        kind = type(event)
+        if kind not in INPUTS:
             return "no input: this does not follow from anything that happened"
-        if state.end is not None and type(event) not in STRANGERS:
+        if state.end is not None and kind not in STRANGERS:
             return "the run had ended"
-        if type(event) in ANSWERS:
+        if kind in ANSWERS:
             request = state.requests.get(first.cause)
             if request is None or not is_answer(request, event):
                 return "nothing asked for this answer"
@@ -133,15 +136,15 @@ class _Replay:
         batch = [first]
         follows = react(self.program, state, first)
         for record, event in zip(append[1:], follows, strict=False):
-            after = derived_from(batch, event)
-            if not (record.cause == after and record.at == at and same(record.event, event)) and not self._is_explained(
+            recorded, after = record.event, derived_from(batch, event)
+            if not (record.cause == after and record.at == at and same(recorded, event)) and not self._is_explained(
                 record, event, after, first
             ):
                 behind = append[len(batch) + 1 :]
                 if type(record.event) is type(event) and any(same(one.event, event) for one in behind):
                     self._put_down_to("order")
                 return append[len(batch) :]
-            evolve(state, record)
+            follow(state, recorded, record.position)
             batch.append(record)
         if rest := append[len(batch) :]:
             self._parts(first, rest[0], "does not follow", None)
