@@ -17,7 +17,7 @@ from redrive_engine.misfits import misfits
 from redrive_engine.sources import source_digest
 from redrive_engine.tools import Call, Tool
 from redrive_events import BadInput, Content, Json, canonical, mended, parse_json, text_of
-from redrive_projections import same
+from redrive_projections import MISSING, same
 
 Facts: TypeAlias = Mapping[str, Json]
 
@@ -102,9 +102,10 @@ class Verifier:
                 value = plain(given.value if supersedes else given)
             except (BadInput, ValueError, TypeError, RecursionError):
                 return Refused(f"fact {key!r} is not plain JSON")
-            if key not in facts:
+            known = facts.get(key, MISSING)
+            if known is MISSING:
                 committed[key] = value
-            elif not same(facts[key], value):
+            elif not same(known, value):
                 if not supersedes:
                     return Refused(f"contradicts fact {key!r}")
                 committed[key] = given if given.value is value else Supersedes(value)

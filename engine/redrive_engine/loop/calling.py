@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -44,14 +44,15 @@ def called(program: Program, s: RunState, decision: Decision, *, step: int = 0) 
         ProposedCall(call=number, tool=one.tool, block=one.block, arguments=one.arguments)
         for number, one in enumerate(decision.calls, start=s.calls_made + 1)
     ]
-    calls, dropped = tuple(proposed), decision.dropped
-    yield DecisionMade(kind="call", summary=decision.summary, calls=calls, dropped=dropped, step=step)
-    verdicts: dict[int, VerdictGiven] = {}
+    yield DecisionMade(
+        kind="call", summary=decision.summary, calls=tuple(proposed), dropped=decision.dropped, step=step
+    )
+    verdicts = []
     for one in proposed:
         for verdict in judge(program, s, s.calls[one.call]):
             yield verdict
-            verdicts[one.call] = verdict
-    yield from acted_on(program, s, list(verdicts.values()))
+        verdicts.append(verdict)
+    yield from acted_on(program, s, verdicts)
 
 
 def acted_on(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) -> Follows:
@@ -65,27 +66,25 @@ def acted_on(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) ->
         if s.watch.failures:
             yield from judged(program, s, "arguments", "denied")
     if s.running:
-        yield from _made(program, s, {one.call: one for one in verdicts if one.verdict in {"allow", "ask"}})
+        yield from _made(program, s, [one for one in verdicts if one.verdict in {"allow", "ask"}])
 
 
-def _made(program: Program, s: RunState, verdicts: Mapping[int, VerdictGiven]) -> Follows:
+def _made(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) -> Follows:
     """Make the calls, or ask about them, but for those that a guard holds back; none, if there may not be so many.
 
     What was asked for before, in front of a fork, is no call more.
     """
-    calls = [s.calls[number] for number in verdicts]
-    new = [call for call in calls if not call.attempt]
+    new = [call for one in verdicts if not (call := s.calls[one.call]).attempt]
     if held := {one.call: one for one in intercepted(program, s, new)}:
         yield from held.values()
-        calls = [call for call in calls if call.number not in held]
     most = program.terms.budget.tool_calls
     if most is not None and len(new) - len(held) > max(0, most - used(s)["tool_calls"]):
         yield StopDecided(status="exhausted", reason="tool_calls", dimension="tool_calls")
         return
-    for call in calls:
-        verdict = verdicts[call.number]
-        asks = verdict.verdict == "ask"
-        yield _approval_asked(program, s, call, verdict) if asks else tool_called(program, s, call)
+    for verdict in verdicts:
+        if verdict.call not in held:
+            call, asks = s.calls[verdict.call], verdict.verdict == "ask"
+            yield _approval_asked(program, s, call, verdict) if asks else tool_called(program, s, call)
 
 
 def _approval_asked(program: Program, s: RunState, call: Call, verdict: VerdictGiven) -> ApprovalAsked:

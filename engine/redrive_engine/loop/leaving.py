@@ -43,8 +43,10 @@ def leave_of(program: Program, decision: Decision, content: Content) -> Leave | 
     """
     granted = program.terms.ways_out
     if decision.kind == "call":
+        if not granted or len(decision.calls) > 1:
+            return None
         call = decision.calls[0]
-        way = next((way for way in granted if way == call.tool), None) if len(decision.calls) == 1 else None
+        way = next((way for way in granted if way == call.tool), None)
         if way is None or WAYS_OUT[way].problems(arguments := _arguments(call, content)):
             return None
         return Leave(way, words_of(arguments), call)

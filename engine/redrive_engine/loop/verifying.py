@@ -38,19 +38,20 @@ def verified(
     if not isinstance(seen, OutcomeStated) and (refusal := _misfit(program, s, call, seen)) is not None:
         yield from refused(program, s, refusal, fail=refusal.text == FOREIGN or program.terms.on_refused == "fail")
         return
-    request = ToolCall(number=call.number, tool=call.tool, arguments=call.arguments)
+    request = ToolCall(call.number, call.tool, call.arguments)
     for verifier in program.verifiers_of(call.tool):
-        found = verifier.check(request, seen.content, seen.media_type, Known(s.facts))
+        name, facts = verifier.name, s.facts
+        found = verifier.check(request, seen.content, seen.media_type, Known(facts))
         if isinstance(found, Refused):
-            refusal = ObservationRefused(call=call.number, verifier=verifier.name, reason=found.reason, text=found.text)
+            refusal = ObservationRefused(call=call.number, verifier=name, reason=found.reason, text=found.text)
             yield from refused(program, s, refusal, fail=program.terms.on_refused == "fail")
             return
         evidence = (call.observed,)
-        yield ObservationVerified(call=call.number, verifier=verifier.name)
+        yield ObservationVerified(call=call.number, verifier=name)
         for key, value in found.items():
-            before = s.facts[key].position if key in s.facts else None
+            before = facts[key].position if key in facts else None
             plain = value.value if isinstance(value, Supersedes) else value
-            yield FactCommitted(key=key, value=plain, verifier=verifier.name, evidence=evidence, supersedes=before)
+            yield FactCommitted(key=key, value=plain, verifier=name, evidence=evidence, supersedes=before)
 
 
 def refused(program: Program, s: RunState, refusal: ObservationRefused, *, fail: bool) -> Follows:
