@@ -57,7 +57,8 @@ def canonical(value: object) -> bytes:
     try:
         line = _encoder.encode(value)
         # msgspec writes NaN and Infinity as null without a word, so where a null stands the value is looked at again.
-        finite = b"null" not in line or not _NULL.search(line) or _finite(msgspec.to_builtins(value))
+        # It is found by `find`, since `in` asks of bytes first whether they are a number, and formats an error.
+        finite = line.find(b"null") < 0 or not _NULL.search(line) or _finite(msgspec.to_builtins(value))
     except UnicodeEncodeError as error:
         raise BadInput("a lone surrogate is no text") from error
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -74,7 +75,7 @@ def digest(value: object) -> str:
 
 def call_digest(tool: str, arguments: Json) -> str:
     """The digest of a call: the same tool with the same arguments, in whatever order, has the same."""
-    return spelled_call_digest(tool, canonical(arguments))
+    return digest({"arguments": arguments, "tool": tool})
 
 
 def spelled_call_digest(tool: str, arguments: bytes) -> str:
