@@ -25,6 +25,9 @@ from redrive_projections import one_line, start_of
 FINE = ("succeeded", "finished")
 LINE_CHARS_MAX = 100_000
 
+GoalOption: TypeAlias = Annotated[
+    str | None, typer.Option("--goal", metavar="TEXT", help="What a new run is for.", callback=text)
+]
 TalkOption: TypeAlias = Annotated[
     bool | None,
     typer.Option(
@@ -37,9 +40,7 @@ TalkOption: TypeAlias = Annotated[
 
 def run(
     agent: Annotated[str, typer.Argument(metavar="MODULE:ATTR", help="The agent, or a function that returns it.")],
-    goal: Annotated[
-        str | None, typer.Option("--goal", metavar="TEXT", help="What a new run is for.", callback=text)
-    ] = None,
+    goal: GoalOption = None,
     principal: PrincipalOption = "",
     tenant: TenantOption = "",
     run_id: Annotated[str, typer.Option("--run-id", metavar="ID", help="What the run is called.")] = "",
