@@ -151,6 +151,20 @@ def test_another_policy_for_a_fork(redrive: Redrive, refund: str) -> None:
     assert said == (2, "", f"redrive: {problem}\n")
 
 
+def test_a_back_test_judges_a_fork(redrive: Redrive, refund: str) -> None:
+    """Its own call alone: that which it inherits counts in the run that made it."""
+    redrive("fork", refund, "--at", "11", "--run-id", "again", *AGENT)
+    redrive("run", "refund_desk:agent", "--run-id", "again")
+    said = redrive("backtest", *AGENT, "--policy", DESK / "stricter.toml", "--json")
+    (found,) = json.loads(said.out).values()
+    assert (found["runs"], found["not_judged"]) == (2, [])
+    assert [(one["run_id"], one["first"]["call"], one["sureness"]) for one in found["flips"]] == [
+        ("refund-1", 2, "exact to turn"),
+        ("again", 2, "exact to turn"),
+    ]
+    assert found["verdicts"] == 3
+
+
 @pytest.mark.parametrize("verb", ["shrink", "freeze", "faults", "bisect"])
 def test_what_changes_inputs_is_asked_of_the_run_that_has_them(redrive: Redrive, refund: str, verb: str) -> None:
     """A fork has only its own: that it cannot be driven from its start is said in one line."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from redrive_engine import Program, fork
+from redrive_engine import Program
 from redrive_engine.models import reply, use
 from redrive_engine.policy import Policy, RulesPolicy
 from redrive_events import (
@@ -370,17 +370,6 @@ def test_a_run_with_an_event_that_cannot_be_read_is_not_judged() -> None:
     with history(log) as notebook:
         found = judged_again(notebook, {"new": rules(ALLOW)}, lambda _: program(Terms(), ALLOW))["new"]
     assert (found.runs, found.unjudged) == ([], {"run": "1 of its events cannot be read"})
-
-
-def test_a_fork_is_not_judged() -> None:
-    """What was known before it stands in the columns of another run."""
-    log = MemoryLog()
-    log.append("run", PAYS, expected=0)
-    fork(log, "run", next(one.position for one in PAYS[3:] if not one.left), at=PAYS[-1].at, new_id="fork")
-    with history(log) as notebook:
-        found = judged_again(notebook, {"new": rules(ALLOW)}, lambda _: program(Terms(), ALLOW))["new"]
-    assert (found.runs, list(found.unjudged)) == (["run"], ["fork"])
-    assert "goes on from another run" in found.unjudged["fork"]
 
 
 def test_an_import_that_is_not_whole_is_judged_and_not_driven() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -18,7 +18,8 @@ from redrive.spread import cores, spread
 from redrive.terminal import counting, say, say_json, watched
 from redrive_engine import Agent, Program
 from redrive_engine.policy import Policy, policy_in
-from redrive_events import BadInput, EventLog, RunStarted, SqliteLog
+from redrive_events import BadInput, EventLog, Record, SqliteLog
+from redrive_projections import fork_of, start_of
 from redrive_projections.history import Notebook, history
 from redrive_replays import known_program, program_for
 from redrive_replays.backtest import Candidate, Consequence, Flipped, Judged, consequence, judged_again, undriven
@@ -38,9 +39,11 @@ class _Programs:
         """The program that knows the tools of a run; None for one that knows any."""
         return known_program(run.agent, run.rules, agent=self._own(run.agent), imported=run.imported)
 
-    def whole(self, started: RunStarted) -> Program:
-        """The program that a run is driven with."""
-        return program_for(started, agent=self._own(started.agent))
+    def whole(self, records: Sequence[Record]) -> Program:
+        """The program that the run with these records is driven with."""
+        started = start_of(records)
+        assert started is not None
+        return program_for(started, agent=self._own(started.agent), fork=fork_of(records))
 
     def _own(self, name: str) -> Agent | None:
         return self.agent if self.agent is not None and self.agent.name == name else None
@@ -162,6 +165,4 @@ def _elsewhere(work: _Work, name: str, first: Flipped) -> Consequence:
 
 def _consequence(log: EventLog, programs: _Programs, policy: Policy, beyond: bool, first: Flipped) -> Consequence:
     records = list(log.read(first.run_id))
-    started = records[0].event
-    assert isinstance(started, RunStarted)
-    return consequence(records, programs.whole(started), policy, first, beyond=beyond)
+    return consequence(records, programs.whole(records), policy, first, beyond=beyond)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple
@@ -11,14 +12,14 @@ import msgspec
 
 from redrive_events import Json
 from redrive_projections.history import Notebook
+from redrive_replays.backtest.inheriting import Inherited, inherited_by
 
 RUNS: Final = """
-WITH unread AS (SELECT run, count(*) AS records FROM events WHERE problem IS NOT NULL GROUP BY run),
-     forks AS (SELECT run FROM lineage WHERE kind = 'fork')
+WITH unread AS (SELECT run, count(*) AS records FROM events WHERE problem IS NOT NULL GROUP BY run)
 SELECT run, run_id, coalesce(agent, ''), coalesce(rules, 0), source_format IS NOT NULL, coalesce(grade, 'full'),
-       coalesce(unread.records, 0), forks.run IS NOT NULL, coalesce(principal, ''), coalesce(tenant, ''),
-       coalesce(clock, 'none'), parent IS NOT NULL
-FROM runs LEFT JOIN unread USING (run) LEFT JOIN forks USING (run)
+       coalesce(unread.records, 0), coalesce(principal, ''), coalesce(tenant, ''), coalesce(clock, 'none'),
+       parent IS NOT NULL
+FROM runs LEFT JOIN unread USING (run)
 WHERE run IN ({wanted}) ORDER BY run
 """
 VERDICTS: Final = """
@@ -50,7 +51,6 @@ class Candidate(NamedTuple):
     imported: bool
     grade: str
     unread: int
-    forked: bool
     principal: str
     tenant: str
     clock: Literal["utc", "naive", "none"]
@@ -86,12 +86,16 @@ class FactAs(NamedTuple):
 
 
 class RunAs(NamedTuple):
-    """A run as it was recorded: its verdicts and facts, each in order, and what was known at its beginning."""
+    """A run as it was recorded: its own verdicts and facts, each in order, and what was known at its beginning.
+
+    What it ``inherits`` is judged in the runs that have it.
+    """
 
     run: Candidate
     verdicts: list[VerdictAs]
     facts: list[FactAs]
     known: dict[str, Json]
+    inherits: Inherited
 
 
 def recorded_runs(notebook: Notebook, where: str) -> Iterator[RunAs]:
@@ -104,6 +108,7 @@ def recorded_runs(notebook: Notebook, where: str) -> Iterator[RunAs]:
     notebook.rows(wanted)  # which says what is wrong with it
     db = notebook.connection()
     known = {run: decoded(value) for run, value in _rows(db, KNOWN.format(wanted=wanted)) if value}
+    inherited = inherited_by(partial(_rows, db), wanted)
     verdicts, facts = (_by_run(_rows(db, query.format(wanted=wanted))) for query in (VERDICTS, FACTS))
     judged, committed = next(verdicts, None), next(facts, None)
     for run in map(Candidate._make, _rows(db, RUNS.format(wanted=wanted))):
@@ -112,7 +117,15 @@ def recorded_runs(notebook: Notebook, where: str) -> Iterator[RunAs]:
             given, judged = list(map(VerdictAs._make, judged[1])), next(verdicts, None)
         if committed is not None and committed[0] == run.run:
             found, committed = list(map(FactAs._make, committed[1])), next(facts, None)
-        yield RunAs(run, given, found, known.get(run.run, {}))
+        inherits = inherited.get(run.run) or Inherited()
+        given = [_decided(one, inherits) for one in given] if inherits.calls else given
+        yield RunAs(run, given, found, known.get(run.run, {}) | inherits.known, inherits)
+
+
+def _decided(row: VerdictAs, inherits: Inherited) -> VerdictAs:
+    """A verdict, with what was wanted by a call that another run has decided."""
+    call = inherits.calls.get(row.call)
+    return row if call is None else row._replace(tool=call.tool, proposed=call.proposed)
 
 
 def _by_run(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:

@@ -155,11 +155,11 @@ def _tools_of(run: Candidate, program_of: ProgramOf) -> _Tools | str | None:
 
 def _unjudgeable(recorded: RunAs, tools: _Tools | None) -> str:
     """Why the calls of a run cannot be judged; nothing if they can."""
-    run = recorded.run
+    run, inherits = recorded.run, recorded.inherits
     if run.unread:
         return f"{run.unread} of its events cannot be read"
-    if run.forked:
-        return "it goes on from another run, whose facts are not in its columns"
+    if inherits.why_not:
+        return inherits.why_not
     if run.grade not in JUDGED_GRADES:
         return f"it was imported as {run.grade}"
     called = {one.tool for one in recorded.verdicts}
@@ -226,7 +226,8 @@ class _Judge:
     def _asked(self) -> Iterator[tuple[VerdictAs, Question | None]]:
         """Each verdict with the question that a policy is asked for it; None where none is."""
         run, committed = self.recorded.run, self.recorded.facts
-        facts, known, edited = dict(self.recorded.known), 0, dict[int, str]()
+        facts, known = dict(self.recorded.known), 0
+        edited = {call: one.edited for call, one in self.recorded.inherits.calls.items() if one.edited}
         at_us, at = 0, _EPOCH
         for row in self.recorded.verdicts:
             while known < len(committed) and committed[known].position < row.position:
