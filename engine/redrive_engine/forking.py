@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import takewhile
 
 import msgspec
 
@@ -18,9 +19,12 @@ from redrive_engine.signals import door_of
 from redrive_events import (
     NOTES,
     AnnotationMade,
+    ApprovalAsked,
+    ApprovalGiven,
     BadInput,
     EventLog,
     NoSuchRun,
+    OutcomeStated,
     Part,
     PersonAsked,
     Record,
@@ -41,10 +45,10 @@ _NEAR = "it can be forked at"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fork:
-    """A run that was forked: from which one, and where; ``open`` is what was under way there.
+    """A run that was forked: from which one, and where; ``open`` is what was under way there, or answered unheard.
 
-    ``standing`` are the effects of the other run that are no part of what is inherited, and that have landed or may
-    have: forking undoes nothing.
+    ``standing`` are the effects of the other run, and of those that it goes on from, that are no part of what is
+    inherited, and that have landed or may have: forking undoes nothing.
     """
 
     run_id: str
@@ -97,7 +101,7 @@ def fork(
         log.append(new_id, [record], expected=position)
     except StaleAppend as error:
         raise BadInput("the id is taken by another run", place=f"run {new_id}") from error
-    return Fork(new_id, parent, position, tuple(state.requests.values()), tuple(_standing(log, parent, state)))
+    return Fork(new_id, parent, position, tuple(_open(log, state)), tuple(_outside(log, state)))
 
 
 def _forked(
@@ -184,6 +188,29 @@ def _check_place(log: EventLog, run_id: str, position: int) -> None:
     if position > last:
         raise BadInput(f"it has no event {position}; {_NEAR} {nearest}", place=place)
     raise BadInput(f"event {position} is not the last of its append; {_NEAR} {nearest}", place=place)
+
+
+def _open(log: EventLog, state: RunState) -> Iterator[Request]:
+    """What a run asks for at this moment, and what people have answered of which it has not heard yet."""
+    yield from state.requests.values()
+    approved = {one.call for one in state.unheard if isinstance(one, ApprovalGiven)}
+    stated = {one.call for one in state.unheard if isinstance(one, OutcomeStated)}
+    asked: dict[tuple[type, int], Request] = {}
+    for record in takewhile(lambda one: one.position <= state.position, log.read(state.run_id)):
+        event = record.event
+        if isinstance(event, ApprovalAsked) and event.call in approved:
+            asked[ApprovalAsked, event.call] = event
+        elif isinstance(event, PersonAsked) and event.effect in stated:
+            asked[PersonAsked, event.effect] = event
+    yield from asked.values()
+
+
+def _outside(log: EventLog, state: RunState) -> Iterator[Effect]:
+    """What stands of the run that is forked, and then of each that it goes on from, behind what is inherited."""
+    yield from _standing(log, state.run_id, state)
+    while state.forked is not None:
+        state = state_at(log, state.forked.parent, state.forked.position)
+        yield from _standing(log, state.run_id, state)
 
 
 def _standing(log: EventLog, parent: str, state: RunState) -> Iterator[Effect]:

@@ -179,6 +179,32 @@ def test_an_approval_is_good_for_one_run(heard: bool) -> None:
     assert called.key.startswith("n0/fork-")
 
 
+@pytest.mark.parametrize("heard", [False, True], ids=["open", "granted, and not heard"])
+def test_what_people_were_asked_is_told_as_open(heard: bool) -> None:
+    """Whether or not they have answered: the answer is no good for the fork."""
+    program = shop(Terms(), policy=Asking())
+    pay = reply("", use("pay", item="tea", cents=5))
+    log = MemoryLog()
+    records = recorded(program, pay, *([answer_to_pay("grant", 5)] if heard else []))
+    log.append("run", records, expected=0)
+    made = fork(log, "run", len(records), new_id="fork", at=NOON + DAY)
+    assert [(type(one), one.call) for one in made.open if isinstance(one, ApprovalAsked)] == [(ApprovalAsked, 1)]
+    assert len(made.open) == 1
+
+
+def test_what_stands_of_every_run_that_it_goes_on_from() -> None:
+    """A fork of a fork: what the first run paid behind the first fork is outside of the second one, too."""
+    program = shop(Terms())
+    log = MemoryLog()
+    pay, paid = reply("", use("pay", item="tea", cents=5)), seen(1, {"item": "tea", "cents": 5})
+    before = len(recorded(program))
+    log.append("run", recorded(program, pay, paid), expected=0)
+    fork(log, "run", before, new_id="fork", at=NOON + DAY)
+    state = driven(log, program, LEASE)
+    made = fork(log, "fork", state.position, new_id="below", at=NOON + DAY)
+    assert [(one.run_id, one.call, one.stage) for one in made.standing] == [("run", 1, "confirmed")]
+
+
 def test_a_cancellation_that_nobody_has_heard_is_of_the_other_run() -> None:
     """The fork goes on; the other one is stopped by it."""
     program = shop(Terms())

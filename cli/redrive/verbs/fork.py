@@ -98,7 +98,9 @@ def _told(made: Fork, agent: Agent | None) -> Iterator[Cell]:
         yield from ("", "open there:")
         yield from columns((f"  {_open(one)}", _becomes(one)) for one in made.open)
     if made.standing:
-        yield from ("", f"what run {made.parent} did from there on stays done:")
+        others = any(one.run_id.partition("/")[0] != made.parent.partition("/")[0] for one in made.standing)
+        too = ", and those that it goes on from," if others else ""
+        yield from ("", f"what run {made.parent}{too} did from there on stays done:")
         rows = (
             (f"  {one.run_id}", f"call {one.call}", one.stage, _undoing(one, agent), _called(one))
             for one in made.standing
