@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 from msgspec.structs import replace
 
 from redrive_events import BadInput, MemoryLog, Record, write_portable
+from redrive_replays import keep
 
 # In this variable a test finds the recording that it is to look at.
 RECORDING = "REDRIVE_RECORDING"
@@ -42,7 +43,8 @@ def _holds(expression: str, option: str) -> Callable[[Sequence[Record]], bool]:
 
     def holds(records: Sequence[Record]) -> bool:
         run_id = f"candidate-{next(numbers)}"
-        log.append(run_id, [replace(record, run_id=run_id) for record in records], expected=0)
+        own = records[-1].run_id  # what it inherits stands there under the names it has, for all candidates
+        keep(log, (replace(one, run_id=run_id) if one.run_id == own else one for one in records))
         query = f"SELECT coalesce(({expression})::BOOLEAN, false) FROM runs WHERE run_id = $1"
         try:
             ((shows,),) = notebook.rows(query, [run_id])
@@ -91,7 +93,7 @@ def _outcomes(report: Path) -> dict[str, str]:
 
 
 def written(records: Sequence[Record], stream: IO[bytes]) -> None:
-    """Write the records of one run as a portable recording."""
-    log, run_id = MemoryLog(), records[0].run_id
-    log.append(run_id, records, expected=0)
-    write_portable(log, [run_id], stream)
+    """Write the records of one run, with what it inherits, as a portable recording."""
+    log = MemoryLog()
+    keep(log, records)
+    write_portable(log, [records[-1].run_id], stream)

@@ -11,7 +11,8 @@ import msgspec
 
 from redrive_engine import Program
 from redrive_events import BadInput, LeaseGranted, Record, kind_of
-from redrive_replays.redriving import Given, Place, begun_anew, inputs_of, redriven
+from redrive_replays.beginning import beginning
+from redrive_replays.redriving import Given, Place, inputs_of, redriven
 from redrive_replays.shrinking import Shows
 
 
@@ -34,14 +35,17 @@ def bisected(good: Sequence[Record], bad: Sequence[Record], program: Program, is
 
     Inputs are exchanged one after the other, from the first on, each for what stands in the same place of the other
     run: the reply of the same turn, the answer to the call in the same place of it. Whichever run it is of, an input
-    comes as long after the one before it as it did there.
+    comes as long after the one before it as it did there. Two forks must go on from the same event of the same run.
 
     Raises:
-        BadInput: the two do not differ in any input; or the one run is bad, or the other is not, as they are driven
-            again here.
-        CannotReplay: one of them does not begin with the start of a run, or was forked from another.
+        BadInput: the one inherits what the other does not, or they do not differ in any input; or the one run is bad,
+            or the other is not, as they are driven again here.
+        CannotReplay: one of them does not begin with the start of a run.
     """
-    start, _ = begun_anew(good), begun_anew(bad)
+    start, other = beginning(good), beginning(bad)
+    if start.inherited != other.inherited:
+        why = f"run {start.run_id} and run {other.run_id} do not go on from the same event of the same run"
+        raise BadInput(f"{why}, so that they have no inputs in the same places")
     places = _places(good, bad)
     if all(one.is_same for one in places):
         raise BadInput("the two runs have the same inputs, so none of them turns it")
@@ -51,13 +55,13 @@ def bisected(good: Sequence[Record], bad: Sequence[Record], program: Program, is
         nonlocal tried
         tried += 1
         given = [one.bad if index < exchanged else one.good for index, one in enumerate(places)]
-        return redriven(program, start, _timed(start.at, (one for one in given if one is not None)))
+        return redriven(program, start, _timed(start.first.at, (one for one in given if one is not None)))
 
     if is_bad(driven(0)):
         raise BadInput("the good run is bad, driven again", place=f"run {start.run_id}")
     if not is_bad(driven(len(places))):
         why = f"the bad run is not bad, driven again with its inputs from the start of run {start.run_id}"
-        raise BadInput(why, place=f"run {bad[0].run_id}")
+        raise BadInput(why, place=f"run {other.run_id}")
     low, high = 0, len(places)
     while high - low > 1:
         middle = (low + high) // 2
@@ -107,8 +111,9 @@ def _places(good: Sequence[Record], bad: Sequence[Record]) -> list[_Pair]:
 
 def _placed(records: Sequence[Record]) -> Mapping[Place, _Input]:
     found: dict[Place, _Input] = {}
-    proposed: tuple[int, ...] = ()
-    before = records[0].at
+    begins = beginning(records)
+    proposed = next((one.proposes for one in reversed(inputs_of(begins.inherited)) if one.proposes), ())
+    before = begins.first.at
     for one in inputs_of(records):
         proposed = one.proposes or proposed
         nth = proposed.index(one.call) + 1 if one.call in proposed else 0

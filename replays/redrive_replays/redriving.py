@@ -18,9 +18,11 @@ from redrive_events import (
     LeaseGranted,
     ModelReplied,
     Record,
+    RunForked,
     RunStarted,
 )
 from redrive_projections import RunState, answered_by, fork_of
+from redrive_replays.beginning import Beginning, beginning
 from redrive_replays.replayer import appends
 
 
@@ -57,11 +59,12 @@ def begun_anew(records: Sequence[Record]) -> Record:
 
 
 def inputs_of(records: Sequence[Record]) -> list[Given]:
-    """The inputs of a recording, in order, but for its start."""
-    found, turn = list[Given](), 0
-    for append in appends(records):
+    """The inputs of a recording, in order, but for its start; of a fork its own, in turns behind those it inherits."""
+    own = max((index for index, one in enumerate(records) if isinstance(one.event, RunForked)), default=0)
+    found, turn = list[Given](), sum(isinstance(one.event, ModelReplied) for one in records[:own])
+    for append in appends(records[own:]):
         first = append[0]
-        if type(first.event) not in INPUTS or isinstance(first.event, RunStarted):
+        if type(first.event) not in INPUTS or isinstance(first.event, RunStarted | RunForked):
             continue
         turn += isinstance(first.event, ModelReplied)
         decided = next((one.event for one in append if isinstance(one.event, DecisionMade)), None)
@@ -73,21 +76,25 @@ def inputs_of(records: Sequence[Record]) -> list[Given]:
 Adapt: TypeAlias = Callable[[Record, Input, RunState], Input]
 
 
-def redriven(program: Program, start: Record, given: Iterable[Given], *, adapting: Adapt | None = None) -> list[Record]:
+def redriven(
+    program: Program, start: Record | Beginning, given: Iterable[Given], *, adapting: Adapt | None = None
+) -> list[Record]:
     """The records of a run to which these inputs happen; an answer that nothing asks for is left out.
 
-    Calls are numbered anew, and an answer goes to the call that took the place of its own. ``adapting`` is given the
-    recorded input, the one that is about to happen, and the state, and has the last word on what happens.
+    Calls are numbered anew, and an answer goes to the call that took the place of its own. What a fork inherits stands
+    in front, as it is. ``adapting`` is given the recorded input, the one that is about to happen, and the state, and
+    has the last word on what happens.
     """
-    assert isinstance(start.event, RunStarted)
-    state, records = RunState(run_id=start.run_id), list[Record]()
+    begins = start if isinstance(start, Beginning) else beginning([start])
+    state, records = begins.state(), list(begins.inherited)
     numbers: dict[int, int] = {}
-    begun = msgspec.structs.replace(start.event, contract=program.terms, parts=program.parts)
-    records += append_of(program, state, Happened(begun, start.at))
+    first = begins.under(program)
+    records += append_of(program, state, Happened(first.event, first.at))  # type: ignore[arg-type]
     for one in given:
         if state.end is not None:
             break
         event = _renumbered(one.record.event, numbers.get(one.call, 0) if one.call else 0, state)
+        event = begins.lease(event, state, program)
         event = adapting(one.record, event, state) if adapting else event
         cause = answered_by(state.requests, event) if type(event) in ANSWERS else 0
         if type(event) in ANSWERS and not cause:

@@ -11,7 +11,8 @@ from msgspec import structs
 
 from redrive_engine import Program
 from redrive_events import BadInput, LeaseGranted, Record
-from redrive_replays.redriving import Given, begun_anew, inputs_of, redriven
+from redrive_replays.beginning import Beginning, beginning
+from redrive_replays.redriving import Given, inputs_of, redriven
 
 Shows: TypeAlias = Callable[[Sequence[Record]], bool]
 
@@ -29,13 +30,14 @@ class Shrunk:
 def shrunk(records: Sequence[Record], program: Program, shows: Shows) -> Shrunk:
     """The smallest run that is left of a recording while it ``shows`` the failure: first turns go, then single inputs.
 
-    The result is driven as a whole, so it is a sound recording of its own. Its workers are called by number: how their
+    The result is driven as a whole, so it is a sound recording of its own. What a fork inherits stands in front of that
+    as it is: none of it is an input of the fork. Its workers are called by number: how their
     machines are called is no part of any failure.
 
     Raises:
         BadInput: the recording does not show it, as it is driven again here; or what shows it does not do so each time.
     """
-    start = begun_anew(records)
+    start = beginning(records)
     search = _Search(program, start, shows)
     whole = inputs_of(records)
     if not search.shows_with(whole):
@@ -63,7 +65,7 @@ def _nameless(inputs: Sequence[Given]) -> Iterator[Given]:
 class _Search:
     """Delta debugging after Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002)."""
 
-    def __init__(self, program: Program, start: Record, shows: Shows) -> None:
+    def __init__(self, program: Program, start: Beginning, shows: Shows) -> None:
         self.program, self.start, self.shows = program, start, shows
         self.known = dict[tuple[int, ...], bool]()
 

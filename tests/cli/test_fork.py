@@ -165,15 +165,35 @@ def test_a_back_test_judges_a_fork(redrive: Redrive, refund: str) -> None:
     assert found["verdicts"] == 3
 
 
-@pytest.mark.parametrize("verb", ["shrink", "freeze", "faults", "bisect"])
+def test_a_fork_is_made_smaller(redrive: Redrive, refund: str, folder: Path) -> None:
+    """In its own part; what is written brings the rest along, and replays."""
+    redrive("fork", refund, "--at", "11", "--run-id", "again", *AGENT)
+    redrive("run", "refund_desk:agent", "--run-id", "again")
+    said = redrive("shrink", "again", "--while", "tool_calls > 0", *AGENT, "-o", "small.jsonl", "--json")
+    data = json.loads(said.out)
+    assert (said.code, data["inputs"], data["of"]) == (0, 2, 4)
+    assert redrive("replay", "small.jsonl", *AGENT).out.startswith(f"again  same, unfinished · {data['events']} events")
+
+
+def test_the_input_by_which_a_fork_turns(redrive: Redrive, refund: str, folder: Path) -> None:
+    """Of two that go on from the same event; a fork and its run do not."""
+    for name, policy in (("good", "policy.toml"), ("bad", "stricter.toml")):
+        redrive("fork", refund, "--at", "11", "--run-id", name, "--policy", DESK / policy)
+        redrive("run", "refund_desk:agent", "--run-id", name)
+    said = redrive("bisect", "good", "bad", *AGENT, "--bad-if", "true")
+    assert (said.code, said.err) == (2, "redrive: run good: the good run is bad, driven again\n")
+    said = redrive("bisect", refund, "bad", *AGENT)
+    why = "run refund-1 and run bad do not go on from the same event of the same run"
+    assert (said.code, said.err) == (2, f"redrive: {why}, so that they have no inputs in the same places\n")
+
+
+@pytest.mark.parametrize("verb", ["freeze", "faults"])
 def test_what_changes_inputs_is_asked_of_the_run_that_has_them(redrive: Redrive, refund: str, verb: str) -> None:
     """A fork has only its own: that it cannot be driven from its start is said in one line."""
     redrive("fork", refund, "--at", "11", "--run-id", "again")
     more: dict[str, list[str | Path]] = {
-        "shrink": ["--while", "status = 'failed'"],
         "freeze": [],
         "faults": [],
-        "bisect": [refund],
     }
     said = redrive(verb, "again", *AGENT, *more[verb])
     assert (said.code, said.out) == (3, "")

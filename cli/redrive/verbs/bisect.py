@@ -17,7 +17,7 @@ from redrive.showing import showing
 from redrive.terminal import Cell, counted, say, say_json
 from redrive_events import BadInput, Record, canonical
 from redrive_projections import fold, status, timeline
-from redrive_replays import Turned, begun_anew, bisected
+from redrive_replays import Turned, bisected
 
 
 def bisect(
@@ -44,8 +44,6 @@ def bisect(
     """
     with Choice(log) as choice:
         ours, theirs = (choice.one(name).recording() for name in (good, bad))
-    for one in (ours, theirs):
-        begun_anew(one.records)
     program = program_of(ours, agent)
     end = _end(theirs.records)
     if bad_if is None and _end(ours.records) == end:

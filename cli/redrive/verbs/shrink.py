@@ -71,11 +71,12 @@ def shrink(
     if emit_test is not None:
         with replacing(emit_test) as stream:
             stream.write(_test(while_, file, emit_test, agent).encode())
-    data = {"inputs": found.inputs, "of": found.of, "events": len(found.records), "tried": found.tried}
+    events = sum(one.run_id == recording.run_id for one in found.records)
+    data = {"inputs": found.inputs, "of": found.of, "events": events, "tried": found.tried}
     if as_json:
         say_json(data | {"recording": str(file)})
     else:
-        left = f"{found.inputs} of {counted(found.of, 'input')}, {counted(len(found.records), 'event')}"
+        left = f"{found.inputs} of {counted(found.of, 'input')}, {counted(events, 'event')}"
         say(f"{recording.run_id}  {left}  {file}", fold=True)
     return 0
 
