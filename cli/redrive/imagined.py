@@ -111,7 +111,7 @@ def _effects(report: EdgeReport) -> Iterator[Line]:
     rows: list[tuple[Cell, Cell, Cell, Cell]] = []
     for what, effects in (("stands", report.before), ("prevented", report.prevented), ("open", report.after)):
         rows += [
-            (Text(what, style=_STYLES[what]), str(one.position), _came(one), called_as(one.tool, one.arguments))
+            (Text(what, style=_STYLES[what]), _place(one, report), _came(one), called_as(one.tool, one.arguments))
             for one in effects
         ]
     if rows:
@@ -123,12 +123,25 @@ def _effects(report: EdgeReport) -> Iterator[Line]:
 _STYLES = {"stands": "", "prevented": "green", "open": "yellow"}
 
 
+def _place(effect: Effect, report: EdgeReport) -> str:
+    """Where it stands in the recording; with the run, if that is a child."""
+    return f"{effect.position}" if effect.run_id == report.run_id else f"{effect.run_id} {effect.position}"
+
+
 def _came(effect: Effect) -> str:
-    return {"landed": "landed", "not_landed": "did not land"}.get(effect.outcome, "may have landed")
+    """What came of it in the recording, and in the branch if that is something else."""
+    recorded = effect.outcome if effect.outcome in _CAME else "in_doubt"
+    told = _CAME[recorded]
+    return told if effect.here in {recorded, "not_asked", "waiting"} else f"{told} → {_CAME[effect.here]}"
+
+
+_CAME = {"landed": "landed", "not_landed": "did not land", "in_doubt": "may have landed"}
 
 
 def _edge(report: EdgeReport) -> Iterator[Line]:
     if report.edge is None:
+        if report.ungrounded:
+            yield from ("", *_ungrounded(report))
         return
     yield ""
     left = report.turns - report.turn
@@ -139,12 +152,17 @@ def _edge(report: EdgeReport) -> Iterator[Line]:
     yield Text.assemble((name, "bold"), f"  {what}: the recording {has}", _unsaid(left))
     if isinstance(report.edge.request, ModelAsked) and report.asked:
         yield from _request(report)
+    yield from _ungrounded(report)
+    if report.flags:
+        yield Text.assemble(("goes on with  ", "dim"), ", ".join(report.flags))
+
+
+def _ungrounded(report: EdgeReport) -> Iterator[Line]:
+    """The recorded calls that nobody could have made here."""
     for one in report.ungrounded[:UNGROUNDED_MAX]:
         yield f"call {one.call} of {one.tool} uses {one.value!r}, which only observations show that are not here"
     if len(report.ungrounded) > UNGROUNDED_MAX:
         yield f"… and {len(report.ungrounded) - UNGROUNDED_MAX} more"
-    if report.flags:
-        yield Text.assemble(("goes on with  ", "dim"), ", ".join(report.flags))
 
 
 def _unsaid(turns: int) -> str:

@@ -112,14 +112,16 @@ def whatif(
     if changes.every_request and not changes.beyond and "model" not in kinds:
         raise BadInput("every request to the model would be another one: it needs --beyond recorded or --live model")
     with Choice(log) as choice:
-        recording = choice.one(run).recording()
-    known, program = agent_and_program(recording, agent)
-    asked = _live(known, kinds, effects_are_real=effects_are_real) if kinds else None
-    with redirect_stdout(sys.stderr):  # a tool may print
-        branch = branched(recording.records, program, changes, live=asked, mask=_mask(recording, known, log))
+        chosen = choice.one(run)
+        recording = chosen.recording()
+        known, program = agent_and_program(recording, agent)
+        asked = _live(known, kinds, effects_are_real=effects_are_real) if kinds else None
+        with redirect_stdout(sys.stderr):  # a tool may print
+            branch = branched(recording.records, program, changes, live=asked, mask=_mask(recording, known, log))
+        report = edge_report(recording.records, branch, log=chosen.log)
     records = branch.whole
     shown = Shown([*recording.records, *records], unmasked=unmasked)
-    report = concealed(edge_report(recording.records, branch), shown)
+    report = concealed(report, shown)
     if as_json:
         say_json(shown.data(report.data()))
     else:

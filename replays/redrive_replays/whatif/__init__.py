@@ -3,9 +3,10 @@
 from redrive_replays.whatif.branch import Branch, Labelled
 from redrive_replays.whatif.changes import Changes, Doorway, InPlace
 from redrive_replays.whatif.driving import branched
-from redrive_replays.whatif.edge import EdgeReport, Effect, edge_report
+from redrive_replays.whatif.edge import EdgeReport, edge_report
 from redrive_replays.whatif.flips import Flip, Sureness
 from redrive_replays.whatif.live import Kind, Live, check_told_twice
+from redrive_replays.whatif.standing import Effect
 
 __all__ = [
     "Branch",

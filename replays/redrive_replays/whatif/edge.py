@@ -2,56 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from redrive_engine import Program, occurs
-from redrive_engine.loop import ACTING
+from redrive_engine import Program
 from redrive_events import (
     ApprovalAsked,
-    DecisionMade,
+    EventLog,
     Json,
     ModelAsked,
     ModelReplied,
-    ObservationReceived,
     Record,
     ToolCalled,
-    VerdictGiven,
-    canonical,
-    text_of,
+    kind_of,
 )
-from redrive_projections import Asked, Message, Outcome, RunState, effects, evolve, requests, start_of
-from redrive_replays.beginning import Beginning, beginning
+from redrive_projections import Asked, Message, RunState, evolve, requests, start_of
+from redrive_replays.beginning import beginning
 from redrive_replays.causes import with_model
 from redrive_replays.replayer import changed_parts
-from redrive_replays.whatif.branch import Branch, Edge
+from redrive_replays.whatif.branch import Branch, Edge, Labelled
 from redrive_replays.whatif.flips import Flip, Sureness, first_flip, sureness
-
-# A value shorter than this may stand anywhere by chance.
-VALUE_CHARS_MIN = 3
-
-
-class Effect(NamedTuple):
-    """A write of the recording: its verdict as recorded, and what the ledger says became of it."""
-
-    call: int
-    tool: str
-    arguments: Json
-    verdict: str
-    outcome: Outcome
-    position: int
-
-
-class Ungrounded(NamedTuple):
-    """A later call of the recording with a value that only observations show which the branch does not have."""
-
-    call: int
-    tool: str
-    value: str
+from redrive_replays.whatif.standing import Effect, standing
+from redrive_replays.whatif.ungrounded import Ungrounded, ungrounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +33,11 @@ class EdgeReport:
     """How far a branch surely goes, and what follows from that.
 
     ``turn`` counts the replies that the branch has, ``turns`` those of the recording. ``before`` are the recorded
-    effects that landed in the branch too, ``prevented`` those that did not, and ``after`` those of later turns or of
+    effects that stand in the branch too, ``prevented`` those that do not, and ``after`` those of later turns or of
     which nothing is known yet, with their verdicts as recorded. ``changed_parts`` are those of the program. ``asked``
-    and ``would_ask`` are the messages of the recorded request and of the one the model would have had. ``live`` is what
-    was answered now, ``flags`` are the options that go on, ``unused`` those that gave what nothing asked for.
+    and ``would_ask`` are the messages of the recorded request and of the one the model would have had. ``records`` are
+    the branch's own, each with its label; ``live`` is what was answered now, ``flags`` are the options that go on,
+    ``unused`` those that gave what nothing asked for.
     """
 
     run_id: str
@@ -80,6 +55,7 @@ class EdgeReport:
     asked: tuple[Message, ...]
     would_ask: tuple[Message, ...]
     ungrounded: tuple[Ungrounded, ...]
+    records: tuple[Labelled, ...]
     live: tuple[Record, ...]
     assumptions: tuple[str, ...]
     flags: tuple[str, ...]
@@ -111,6 +87,8 @@ class EdgeReport:
                 "prevented": [one._asdict() for one in self.prevented],
                 "open": [one._asdict() for one in self.after],
             },
+            "events": [_label(one) for one in self.records],
+            "asked": [one.data() for one in self.asked],
             "would_ask": [one.data() for one in self.would_ask],
             "ungrounded": [one._asdict() for one in self.ungrounded],
             "live": [_side(one) for one in self.live],
@@ -120,17 +98,25 @@ class EdgeReport:
         }
 
 
+def _label(one: Labelled) -> Json:
+    """Where an event of the branch comes from, and what it rests on."""
+    record = one.record
+    told = {"position": record.position, "event": kind_of(record.event), "label": one.label}
+    return {**told, "assumptions": list(one.assumptions)}
+
+
 def _side(record: Record | None) -> Json:
     return record and {"position": record.position, "event": msgspec.to_builtins(record.event)}
 
 
-def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
-    """What a branch of the run with these records has come to."""
+def edge_report(records: Sequence[Record], branch: Branch, *, log: EventLog | None = None) -> EdgeReport:
+    """What a branch of the run with these records has come to; the ``log`` has what its child runs did."""
     flip = first_flip(records, branch)
     replies = sum(type(one.event) is ModelReplied for one in records)
     turn = branch.state.steps
     begins = beginning(records)
-    before, prevented, after = _effects(records, begins, branch)
+    lacking = tuple(ungrounded(records, branch))
+    effects = standing(records, begins, branch, {one.call for one in lacking}, log)
     recorded, would = _requests(records, branch)
     return EdgeReport(
         run_id=branch.state.run_id,
@@ -142,12 +128,13 @@ def edge_report(records: Sequence[Record], branch: Branch) -> EdgeReport:
         turns=replies,
         flip=flip,
         edge=branch.edge,
-        before=before,
-        prevented=prevented,
-        after=after,
+        before=effects.stands,
+        prevented=effects.prevented,
+        after=effects.open,
         asked=recorded,
         would_ask=would,
-        ungrounded=tuple(_ungrounded(records, branch)) if branch.edge else (),
+        ungrounded=lacking,
+        records=tuple(branch.records),
         live=tuple(one.record for one in branch.records if one.label == "live"),
         assumptions=tuple(branch.assumptions),
         flags=_flags(branch.edge) if branch.edge else (),
@@ -166,62 +153,6 @@ def _status(records: Iterable[Record]) -> str:
     for record in records:
         evolve(state, record)
     return state.end.status if state.end else ""
-
-
-def _effects(
-    records: Sequence[Record], begins: Beginning, branch: Branch
-) -> tuple[tuple[Effect, ...], tuple[Effect, ...], tuple[Effect, ...]]:
-    """The run's own recorded writes: those of the branch too, those it prevents, those of turns it does not reach."""
-    made = _made(branch)
-    verdicts = {one.event.call: one.event.verdict for one in begins.own if isinstance(one.event, VerdictGiven)}
-    outcomes = {one.call: one.outcome for one in effects(records)}
-    found: dict[str, list[Effect]] = {"before": [], "prevented": [], "after": []}
-    turn = sum(type(one.event) is ModelReplied for one in begins.inherited)
-    for record in begins.own:
-        event = record.event
-        turn += type(event) is ModelReplied
-        if not isinstance(event, ToolCalled) or event.effect not in ACTING or event.attempt > 1:
-            continue
-        outcome, reached = outcomes.get(event.call, ""), turn <= branch.state.steps
-        where = _where((event.tool, canonical(event.arguments)), made, landed=outcome == "landed", reached=reached)
-        verdict = verdicts.get(event.call, "")
-        found[where].append(Effect(event.call, event.tool, event.arguments, verdict, outcome, record.position))
-    return tuple(found["before"]), tuple(found["prevented"]), tuple(found["after"])
-
-
-_Came: TypeAlias = Literal["landed", "not landed", "open"]
-_Made: TypeAlias = Counter[tuple[str, bytes, _Came]]
-
-
-def _where(call: tuple[str, bytes], made: _Made, *, landed: bool, reached: bool) -> str:
-    """Where a recorded write stands, by what came of the same one in the branch, which is taken out of ``made``.
-
-    ``reached`` is whether the branch has come to its turn.
-    """
-    recorded: _Came = "landed" if landed else "not landed"
-    known: tuple[_Came, ...] = (recorded, "open", "not landed")
-    for came in known:
-        if made[*call, came]:
-            made[*call, came] -= 1
-            return "before" if came == recorded else "after" if came == "open" else "prevented"
-    return "prevented" if reached else "after"
-
-
-def _made(branch: Branch) -> _Made:
-    """The writes of a branch, and what came of each; that is open as long as nothing, or no person's word, has come."""
-    requests, calls = branch.state.requests.values(), branch.state.calls
-    events = [one.record.event for one in branch.records]
-    waiting = {one.call for one in requests if isinstance(one, ToolCalled)}
-    landed = {one.call for one in effects(branch.whole) if one.outcome == "landed"}
-    made: _Made = Counter()
-    for one in events:
-        if isinstance(one, ToolCalled) and one.attempt == 1:
-            came: _Came = "open" if one.call in waiting else "landed" if one.call in landed else "not landed"
-            made[one.tool, canonical(one.arguments), came] += 1
-    for asked in requests:
-        if isinstance(asked, ApprovalAsked):
-            made[calls[asked.call].tool, canonical(calls[asked.call].arguments), "open"] += 1
-    return made
 
 
 def _requests(records: Sequence[Record], branch: Branch) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
@@ -246,40 +177,6 @@ def _asked(records: Iterable[Record]) -> Iterator[tuple[int, Record]]:
         turn += type(record.event) is ModelReplied
         if type(record.event) is ModelAsked:
             yield turn, record
-
-
-def _ungrounded(records: Sequence[Record], branch: Branch) -> Iterator[Ungrounded]:
-    """The calls of later turns that use what only observations before them show which the branch does not have."""
-    had = {text_of(event.content) for event in _observations(branch.whole)}
-    lacking = list[str]()
-    told = [text_of(message.content) for message in branch.state.transcript()]
-    turn, state = 0, RunState()
-    for record in records:
-        evolve(state, record)
-        lacking += [words for one in _observations([record]) if (words := text_of(one.content)) not in had]
-        turn += type(record.event) is ModelReplied
-        if not isinstance(record.event, DecisionMade) or turn <= branch.state.steps:
-            continue
-        for proposed in record.event.calls:
-            call = state.calls[proposed.call]
-            for value in _values(call.arguments):
-                if any(occurs(value, words) for words in lacking) and not any(occurs(value, words) for words in told):
-                    yield Ungrounded(call.number, call.tool, value)
-
-
-def _observations(records: Iterable[Record]) -> Iterator[ObservationReceived]:
-    return (one.event for one in records if isinstance(one.event, ObservationReceived))
-
-
-def _values(arguments: Json) -> Iterator[str]:
-    if isinstance(arguments, Mapping):
-        for one in arguments.values():
-            yield from _values(one)
-    elif isinstance(arguments, list | tuple):
-        for one in arguments:
-            yield from _values(one)
-    elif isinstance(arguments, str | int | float) and len(str(arguments)) >= VALUE_CHARS_MIN:
-        yield str(arguments)
 
 
 def _flags(edge: Edge) -> tuple[str, ...]:
