@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from redrive_engine import Program
@@ -64,11 +65,15 @@ class Beginning:
         changed = changed_parts(self.drove, program.digests)
         if not changed:
             return event
-        event = replace(event, contract=program.terms, policy=program.parts.get("policy"))
+        if "contract" in changed:
+            event = replace(event, contract=program.terms)
+        if "policy" in changed:
+            event = replace(event, policy=program.parts.get("policy"))
         words = self.started.parts.get("prompt")
-        if "prompt" in changed or (words.digest if words else None) == program.digests.get("prompt"):
-            return replace(event, parts=program.parts)
-        return event
+        if "prompt" not in changed and (words.digest if words else None) != program.digests.get("prompt"):
+            return event
+        contract = replace(program.parts["contract"], data=to_builtins(program.terms))
+        return replace(event, parts=program.parts | {"contract": contract})
 
     def lease(self, event: Input, state: RunState, program: Program) -> Input:
         """A lease of a fork that ``program`` takes up; that is named where it is not the one of before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
@@ -30,10 +31,13 @@ from redrive_events import (
 from redrive_replays import bisected, redriven, replay_records, shrunk
 from redrive_replays.beginning import beginning
 from redrive_replays.redriving import inputs_of
+from redrive_replays.testing.driven import driven as driven_again
+from redrive_replays.testing.recordings import read
 from tests.engine.test_forking import driven, ends_of
 from tests.random_runs import doubtful_programs, driven_programs, programs, random_fork, random_run, tapes
 from tests.replays.test_backtest_forks import Unaudited
 from tests.replays.test_shrinking import LONG, SHOP, WRONG, refused
+from tests.replays.test_whatif import ALLOW_READS, policy
 from tests.shop import NOON, recorded, seen, shop
 
 DAY = timedelta(days=1)
@@ -94,6 +98,23 @@ def test_what_is_left_is_a_recording_that_stands_for_itself(tmp_path: Path) -> N
     log, portable = load_portable(file)
     assert [one.run_id for one in portable.runs if one.run_id not in portable.inherited] == ["fork"]
     assert list(log.read("fork")) == list(found.records)
+
+
+def test_a_test_of_a_recorded_fork_is_of_the_fork(tmp_path: Path) -> None:
+    """What stands in front of it in the file is no run of its own; under other rules its own part is driven anew."""
+    file = tmp_path / "fork.jsonl"
+    with file.open("wb") as stream:
+        written(forked(*LONG), stream)
+    runs = read(file)
+    assert list(runs) == ["fork"]
+    told = driven_again(runs, "fork", program_of=lambda _: SHOP)
+    assert told.report is not None
+    assert (told.report.same, told.calls[-1].tool) == (True, "pay")
+    stricter = replace(SHOP, policy=policy(ALLOW_READS))
+    other = driven_again(runs, "fork", program_of=lambda _: stricter)
+    assert "run-forked#1  from run run at 16, with another policy\n" in other.text
+    assert other.calls[-1].tool == "price_of"
+    assert other.records[:16] == told.records[:16]
 
 
 def test_in_sql_a_candidate_has_its_own_rows() -> None:

@@ -8,9 +8,10 @@ from redrive_engine import Agent, Program
 from redrive_engine.policy import Given
 from redrive_events import CannotReplay, RunStarted
 from redrive_projections import fork_of
+from redrive_replays.beginning import beginning
 from redrive_replays.programs import program_for
 from redrive_replays.recording import Recording
-from redrive_replays.redriving import begun_anew, inputs_of, redriven
+from redrive_replays.redriving import inputs_of, redriven
 from redrive_replays.replayer import replay_records
 from redrive_replays.strict import started_of
 from redrive_replays.testing.trajectory import Trajectory
@@ -40,7 +41,7 @@ def driven(
         raise CannotReplay(f"run {run_id}: {report.reason}")
     records = recording.records
     if not report.same:
-        records = redriven(program, begun_anew(recording.records), inputs_of(recording.records))
+        records = redriven(program, beginning(recording.records), inputs_of(recording.records))
     below = [one for one in runs if one.rpartition("/")[0] == run_id]
     children = tuple(driven(runs, one, agent=agent, policy=policy, program_of=program_of) for one in below)
     return Trajectory(tuple(records), tuple(recording.records), report, children)

@@ -47,13 +47,14 @@ def run_id_of(name: str) -> str:
 
 
 def read(path: Path) -> dict[str, Recording]:
-    """The runs of a recording by their ids, the first one first.
+    """The runs of a recording by their ids, the first one first; what others inherit stands in front of these alone.
 
     Raises:
         BadInput: it cannot be read, or holds no run.
     """
     log, portable = load_portable(path)
-    heads = [head for head in portable.runs if not head.run_id.endswith(NOTES)]
+    own = (head for head in portable.runs if head.run_id not in portable.inherited)
+    heads = [head for head in own if not head.run_id.endswith(NOTES)]
     if not heads:
         raise BadInput("it holds no run", place=str(path))
     if portable.torn:
