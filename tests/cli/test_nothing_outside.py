@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,19 +26,44 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "bisect": ("bisect", "refund-1", "refund-1", "--bad-if", "true", *AGENT),
     "freeze": ("freeze", "refund-1", "--name", "it", "--mask", "helmet", "--yes", *AGENT),
     "faults": ("faults", "refund-1", "--rounds", "1", *AGENT),
+    "fork": ("fork", "refund-1", "--at", "11", *AGENT),
+    "policy explain": ("policy", "explain", "refund-1", "2", "--policy", "none.toml"),
+    "show": ("show", "refund-1"),
 }
+NONE = '[[rule]]\nname = "none"\nwhen = {}\nthen = "deny"\n'
+COLD = """
+import sys
+from pathlib import Path
+from tests.ear import EAR
+from redrive.command import main
+with EAR.silence(inside=Path.cwd()):
+    code = main(sys.argv[1:])
+sys.exit(code)
+"""
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.usefixtures("refund")
 def test_a_command_writes_nothing_outside_its_folder(redrive: Redrive, folder: Path, command: str) -> None:
     """Its output, the log, and what is kept beside it."""
-    (folder / "none.toml").write_text('[[rule]]\nname = "none"\nwhen = {}\nthen = "deny"\n', encoding="utf-8")
+    (folder / "none.toml").write_text(NONE, encoding="utf-8")
     redrive(*COMMANDS[command])  # what is loaded when it is first needed
     shutil.rmtree(folder / "tests", ignore_errors=True)  # where a frozen run is kept once
     with EAR.silence(inside=folder):
         said = redrive(*COMMANDS[command])
     assert said.code < 2 or "the two runs have the same inputs" in said.err, said.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.usefixtures("refund")
+def test_nor_does_it_where_nothing_is_loaded_yet(folder: Path, command: str) -> None:
+    """In a process of its own, which loads all that the command needs while it is listened to."""
+    (folder / "none.toml").write_text(NONE, encoding="utf-8")
+    around = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}
+    ran = [sys.executable, "-c", COLD, *COMMANDS[command]]
+    done = subprocess.run(ran, cwd=folder, env=around, capture_output=True, check=False, text=True)
+    assert "AssertionError" not in done.stderr, done.stderr
+    assert done.returncode < 2 or "the two runs have the same inputs" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import re2  # type: ignore[import-untyped]
 
+from redrive_engine.masking.library import unspoken
+
 # Of the library these are left out: random-looking text is every id and digest, an address on the Internet is no
 # credential, and for the others there is more below than their beginnings or one value a line.
 _LEFT_OUT: Final = frozenset(
@@ -111,10 +113,12 @@ def _compiled(pattern: re.Pattern[str]) -> Any:
 
 def _of_library() -> Iterator[re.Pattern[str]]:
     try:
-        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+        with unspoken():
+            from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+
+            plugins: Mapping[str, Any] = get_mapping_from_secret_type_to_class()
     except ModuleNotFoundError:  # a mask is not made without it, but what is shown is not left open for that
         return
-    plugins: Mapping[str, Any] = get_mapping_from_secret_type_to_class()
     for name in sorted(plugins.keys() - _LEFT_OUT):
         yield from plugins[name].denylist
 
@@ -122,7 +126,8 @@ def _of_library() -> Iterator[re.Pattern[str]]:
 @cache
 def _names() -> str:
     try:
-        from detect_secrets.plugins import keyword
+        with unspoken():
+            from detect_secrets.plugins import keyword
     except ModuleNotFoundError:
         return _alternatives(_NAMES)
     return _alternatives([*keyword.DENYLIST, *_NAMES])

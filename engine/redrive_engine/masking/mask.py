@@ -16,6 +16,7 @@ import re2  # type: ignore[import-untyped]
 
 from redrive_engine.masking.classes import CLASSES, Kind, without_blanks
 from redrive_engine.masking.credentials import credentials
+from redrive_engine.masking.library import unspoken
 from redrive_engine.masking.placeholder import placeholders
 from redrive_engine.masking.vault import MemoryVault, OverVault, Vault
 from redrive_events import BadInput, canonical
@@ -145,7 +146,8 @@ def _check_installed(*, secrets: bool) -> None:
     try:
         importlib.import_module("cryptography")
         if secrets:
-            importlib.import_module("detect_secrets")
+            with unspoken():
+                importlib.import_module("detect_secrets")
     except ModuleNotFoundError as error:
         raise BadInput("masking needs more than is installed: pip install 'redrive[mask]'", place="mask") from error
 
