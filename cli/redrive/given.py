@@ -46,7 +46,8 @@ def observations_by_call(pairs: Iterable[str], option: str) -> dict[int, Content
     found: dict[int, Content | ObservationReceived] = {}
     for call, file in _pairs(pairs, option).items():
         text = _said_in(file.removeprefix(_FAILED))
-        failed = ObservationReceived(call=call, status="error", content=text)
+        size = len(text.encode())
+        failed = ObservationReceived(call=call, status="error", error="refused", content=text, size_bytes=size)
         found[call] = failed if file.startswith(_FAILED) else text
     return found
 

@@ -14,7 +14,8 @@ from redrive_engine.contract import (
     WorkflowStep,
 )
 from redrive_engine.drive import append_of, cause_of, drive, lease_of, without_waiting, write
-from redrive_engine.envelope import Observed
+from redrive_engine.envelope import Observed, is_json
+from redrive_engine.execution import as_returned
 from redrive_engine.explaining import Judging, judgings
 from redrive_engine.forking import Fork, fork
 from redrive_engine.given import with_given
@@ -75,10 +76,12 @@ __all__ = [
     "annotate",
     "append_of",
     "approve",
+    "as_returned",
     "cancel",
     "cause_of",
     "drive",
     "fork",
+    "is_json",
     "judgings",
     "lease_of",
     "lessons",

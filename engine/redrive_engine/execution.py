@@ -7,6 +7,7 @@ import math
 import socket
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -17,7 +18,7 @@ from anyio import get_cancelled_exc_class, to_thread
 from redrive_engine.attempts import Came, attempt
 from redrive_engine.envelope import Observed, Trust, is_json
 from redrive_engine.masking import OPEN, Door, masked_text
-from redrive_engine.tools import Call, Landed, NotLanded, Tool, ToolError, ToolUnavailable
+from redrive_engine.tools import Call, Declaration, Landed, NotLanded, Tool, ToolError, ToolUnavailable
 from redrive_events import BadInput, Json, canonical, mended, parse_json
 
 # How far back a cut looks for the beginning of what is read as one character.
@@ -174,6 +175,29 @@ def _returned(tool: Tool, value: object, door: Door) -> Outcome:
         schema_version=door.text(seen.schema_version) or declared.schema_version,
         as_of=seen.as_of,
         redirects=seen.redirects,
+    )
+
+
+def as_returned(declared: Declaration, text: str, media_type: str) -> Outcome:
+    """What such a tool returns, from its ``text``: JSON in the one spelling it has, cut to what is let in.
+
+    What is no JSON stays as it is, so that whoever reads it as such finds that out.
+    """
+    whole = kept = text
+    if is_json(media_type):
+        with suppress(BadInput):
+            plain = parse_json(text)
+            whole, kept = canonical(plain).decode(), canonical(declared.bounds.rows(plain)).decode()
+    kept, size = cut_text(kept, declared.output_max_bytes), len(whole.encode())
+    return Outcome(
+        "ok",
+        kept,
+        media_type=media_type,
+        size_bytes=size,
+        cut=size - len(kept.encode()),
+        source=declared.source,
+        trust=declared.trust,
+        schema_version=declared.schema_version,
     )
 
 

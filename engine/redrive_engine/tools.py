@@ -9,16 +9,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from types import UnionType
-from typing import Any, Final, Generic, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
-
-from pydantic import TypeAdapter
-from pydantic.errors import PydanticUserError
+from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args
 
 from redrive_engine.arguments import Arguments
 from redrive_engine.contract import milliseconds
-from redrive_engine.envelope import DEPTH_MAX, REDIRECTS_MAX, Bounds, Observed, Trust
+from redrive_engine.envelope import DEPTH_MAX, REDIRECTS_MAX, Bounds, Trust
 from redrive_engine.grounded import values_under
+from redrive_engine.returning import result_of, returned_as
 from redrive_events import Effect, Json, digest
 
 T = TypeVar("T")
@@ -83,7 +80,8 @@ class Declaration:
     arguments that fit the schema, else one line that a model can act on.
 
     ``compensable`` says that what it did can be undone. After ``settles_ms`` from its request an attempt lands no more;
-    where the authority is ``fenced``, none does any more once it was shown a greater epoch.
+    where the authority is ``fenced``, none does any more once it was shown a greater epoch. ``returns`` is the media
+    type of what the function says it returns; empty if that may be text as well as data.
     """
 
     name: str
@@ -103,6 +101,7 @@ class Declaration:
     settles_ms: int | None = None
     fenced: bool = False
     grounded: tuple[str, ...] = ()
+    returns: str = field(default="", compare=False)
     problems: Callable[[Json], str] = field(default=_anything, compare=False, repr=False)
 
     @property
@@ -148,7 +147,7 @@ class Tool:
     def __init__(self, run: Function, declaration: Declaration, arguments: Arguments) -> None:
         self.__name__: str = run.__name__
         self.run, self.declaration, self.arguments = run, declaration, arguments
-        self.result = _result(run, declaration.name)
+        self.result = result_of(run, declaration.name)
         self.reconciler: Callable[[Call], object] | None = None
         self.compensator: Callable[[Call], object] | None = None
         self.undoing = self
@@ -181,7 +180,7 @@ class Tool:
             raise TypeError(f"tool {self.declaration.name}: it only reads, so there is nothing to undo")
         self.compensator, self.declaration = function, replace(self.declaration, compensable=True)
         self.undoing = copy.copy(self)
-        self.undoing.result = _result(function, self.declaration.name)
+        self.undoing.result = result_of(function, self.declaration.name)
         return function
 
 
@@ -256,6 +255,7 @@ def _declared(declared: Declaration, function: Function) -> Tool:
         description=inspect.cleandoc(function.__doc__ or ""),
         schema=arguments.schema,
         grounded=arguments.grounded,
+        returns=returned_as(function),
         problems=arguments.problems,
     )
     return Tool(function, declaration, arguments)
@@ -274,20 +274,3 @@ def _size_bytes(size: str | int) -> int:
     if isinstance(value, str) or value <= 0:
         raise ValueError(f"a size is more than 0, and written like 800B, 64kB (of 1024) or 2MB, not {size!r}")
     return value
-
-
-def _result(function: Function, tool: str) -> TypeAdapter[Any]:
-    """How what the function returns is written as JSON."""
-    hint = get_type_hints(function, include_extras=True).get("return", Any)
-    try:
-        return TypeAdapter(_unobserved(hint))
-    except PydanticUserError as error:
-        raise TypeError(f"tool {tool}: it returns a type that has no JSON") from error
-
-
-def _unobserved(hint: Any) -> Any:
-    if get_origin(hint) is Observed:
-        return get_args(hint)[0]
-    if get_origin(hint) in {Union, UnionType}:
-        return functools.reduce(lambda left, right: left | right, map(_unobserved, get_args(hint)))
-    return Any if hint is Observed else hint

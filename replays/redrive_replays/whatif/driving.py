@@ -73,7 +73,7 @@ def branched(
     changes = changes.masked(door)
     program = changes.program(program)
     with asking(live, program, begins, door) as asked:
-        drive = _Drive(program, begins, recorded_in(records, changes), changes, asked)
+        drive = _Drive(program, begins, recorded_in(records, changes, program.tools or {}), changes, asked)
         drive.run()
     drive.branch.unused = tuple(unused(changes, drive.branch))
     return drive.branch

@@ -7,13 +7,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-import msgspec
-
 from redrive_engine.loop import ACTING
 from redrive_events import (
     ApprovalAsked,
-    BadInput,
-    Content,
     Input,
     ModelAsked,
     ModelReplied,
@@ -22,7 +18,6 @@ from redrive_events import (
     ReconcileAsked,
     Request,
     ToolCalled,
-    parse_json,
 )
 from redrive_replays.whatif.branch import Branch
 from redrive_replays.whatif.changes import Changes
@@ -72,7 +67,7 @@ def given_to(recorded: Recorded, request: Request, asked: Open, key: Key, change
     """
     said: Input | None = None
     if isinstance(request, ToolCalled) and (seen := changes.observations.get(request.call)) is not None:
-        said = observation_of(seen, request.call)
+        said = recorded.envelopes.observed(seen, request, None)
     elif isinstance(request, ModelAsked) and (words := changes.replies.get(asked.turn + 1)) is not None:
         said = ModelReplied(content=words, model=request.model)
     if said is None:
@@ -102,20 +97,6 @@ def _is_same(one: Answered, given: Answered) -> bool:
 def number_of(answer: Answered) -> int:
     """By which number an answer is given: of its call, or of its step."""
     return answer.request.call if isinstance(answer.request, ToolCalled) else answer.turn + 1
-
-
-def observation_of(given: Content | ObservationReceived, call: int) -> ObservationReceived:
-    """What was given as the answer to a call; content alone is that of one that went well."""
-    if isinstance(given, ObservationReceived):
-        return msgspec.structs.replace(given, call=call)
-    kind = "text/plain"
-    if isinstance(given, str):
-        try:
-            parse_json(given)
-            kind = "application/json"
-        except BadInput:
-            pass
-    return ObservationReceived(call=call, status="ok", content=given, media_type=kind)
 
 
 def may_finish(request: Request) -> bool:

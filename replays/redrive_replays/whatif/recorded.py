@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 import msgspec
 
+from redrive_engine import Declaration
 from redrive_engine.live import given_up
 from redrive_events import (
     ANSWERS,
     STRANGERS,
-    Content,
     EffectReconciled,
     Event,
     Input,
@@ -33,6 +33,7 @@ from redrive_projections import RunState, evolve, expired
 from redrive_replays.replayer import appends
 from redrive_replays.whatif.changes import Changes
 from redrive_replays.whatif.course import Beside, Course, Key, Open, Written
+from redrive_replays.whatif.envelopes import Envelopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,10 @@ class Unasked(NamedTuple):
 
 @dataclass(slots=True)
 class Recorded:
-    """A recorded run as a source of answers; ``heard`` says at which position the signal at a position was heard."""
+    """A recorded run as a source of answers; ``heard`` says at which position the signal at a position was heard.
+
+    ``envelopes`` are those in which comes what is given.
+    """
 
     lease: Record | None = None
     answers: list[Answered] = field(default_factory=list)
@@ -89,6 +93,7 @@ class Recorded:
     served: set[int] = field(default_factory=set)
     by_key: dict[Key, list[Answered]] = field(default_factory=lambda: defaultdict(list))
     heard: dict[int, int] = field(default_factory=dict)
+    envelopes: Envelopes = field(default_factory=lambda: Envelopes({}, ()))
 
     def peek(self, key: Key, asked: Open) -> Answered | None:
         """The next answer to what was ``asked`` as ``key``; None if there is none, or none that is sure.
@@ -119,9 +124,12 @@ class Recorded:
         return (one for one in self.answers if one.number not in self.served)
 
 
-def recorded_in(records: Sequence[Record], changes: Changes) -> Recorded:
-    """What the records of a run can answer, some of it replaced by what was given; of a fork, what is its own."""
-    reading = _Reading(records[0], changes)
+def recorded_in(records: Sequence[Record], changes: Changes, tools: Mapping[str, Declaration]) -> Recorded:
+    """What the records of a run can answer, some of it replaced by what was given; of a fork, what is its own.
+
+    What is given comes in as what the ``tools`` return.
+    """
+    reading = _Reading(records[0], changes, Envelopes(tools, records))
     for append in appends(records):
         if isinstance(append[0].event, RunForked):
             reading.forked(append)
@@ -133,8 +141,8 @@ def recorded_in(records: Sequence[Record], changes: Changes) -> Recorded:
 class _Reading:
     """A recording as far as it was read, and how far its turn is."""
 
-    def __init__(self, start: Record, changes: Changes) -> None:
-        self.found, self.changes = Recorded(), changes
+    def __init__(self, start: Record, changes: Changes, envelopes: Envelopes) -> None:
+        self.found, self.changes = Recorded(envelopes=envelopes), changes
         self.state, self.course = RunState(), Course()
         self.turn, self.behind, self.last = 0, 0, start.at
         self.stopped: datetime | None = None
@@ -228,7 +236,7 @@ class _Reading:
         self._found_out(record)
 
     def _add(self, asked: Open, key: Key, record: Record, said: Input | None, took: timedelta) -> None:
-        answer, given = _given(said, asked.request, asked.turn + 1, self.changes)
+        answer, given = self._given(said, asked.request, asked.turn + 1)
         settled = self.course.settled(asked)
         one = Answered(
             asked.request,
@@ -247,28 +255,21 @@ class _Reading:
         if not given:  # that answers by its number, to whatever it is given
             self.found.by_key[key].append(one)
 
+    def _given(self, answer: Input | None, request: Request, step: int) -> tuple[Input | None, bool]:
+        """The answer, or what was given in its place."""
+        if isinstance(answer, ObservationReceived) and isinstance(request, ToolCalled):
+            if (said := self.changes.observations.get(request.call)) is not None:
+                return self.found.envelopes.observed(said, request, answer), True
+        elif isinstance(answer, ModelReplied) and (words := self.changes.replies.get(step)) is not None:
+            return ModelReplied(content=words, model=answer.model), True
+        return answer, False
+
     def _since_stop(self, record: Record, request: Request) -> timedelta | None:
         """How long the run had been ending when this was said, if it says nothing else."""
         if self.stopped is None:
             return None
         given: list[Event] = [given_up(request, stopping=True, begun=begun) for begun in (True, False)]
         return record.at - self.stopped if record.event in given else None
-
-
-def _given(answer: Input | None, request: Request, step: int, changes: Changes) -> tuple[Input | None, bool]:
-    """The answer, or what was given in its place."""
-    if isinstance(answer, ObservationReceived) and isinstance(request, ToolCalled):
-        if (said := changes.observations.get(request.call)) is not None:
-            return _observed(answer, said), True
-    elif isinstance(answer, ModelReplied) and (said := changes.replies.get(step)) is not None:
-        return ModelReplied(content=said, model=answer.model), True
-    return answer, False
-
-
-def _observed(answer: ObservationReceived, said: Content | ObservationReceived) -> ObservationReceived:
-    if isinstance(said, ObservationReceived):
-        return said
-    return msgspec.structs.replace(answer, status="ok", content=said, error="", cut=0, returned=None)
 
 
 def _same_call(one: Request, other: Request) -> bool:
