@@ -117,6 +117,10 @@ def test_a_test_that_says_nothing_is_refused(redrive: Redrive, refund: str, writ
         (["--while", ""], "redrive: --while: Conversion Error: "),
         (["--while", "goal = '\udcff'"], "redrive: --while: not UTF-8"),
         (["--while", "true", "--emit-test", "elsewhere/test_it.py"], "elsewhere/test_it.py: the test stands beside"),
+        (
+            ["--while", "true", "--emit-test", "it.txt"],
+            "it.txt: a test that pytest finds is called test_….py or …_test",
+        ),
         (["--while", "test_none.py::test_none"], "test_none.py::test_none: the test could not be run"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,9 @@ from redrive.terminal import counted, say, say_json
 from redrive_engine import Agent
 from redrive_events import BadInput
 from redrive_replays import shrunk
+
+# What pytest takes for a file of tests.
+_FOUND = re.compile(r"test_.*\.py|.*_test\.py")
 
 TEST = '''"""The smallest run in which {what}."""
 
@@ -62,10 +66,12 @@ def shrink(
     with Choice(log) as choice:
         recording = choice.one(run).recording()
     program = program_of(recording, agent)
-    found = shrunk(recording.records, program, showing(while_, "--while"))
     file = output or _beside(emit_test, recording.run_id)
     if emit_test is not None and emit_test.resolve().parent != file.resolve().parent:
         raise BadInput("the test stands beside its recording", place=str(emit_test))
+    if emit_test is not None and not _FOUND.fullmatch(emit_test.name):
+        raise BadInput("a test that pytest finds is called test_….py or …_test.py", place=str(emit_test))
+    found = shrunk(recording.records, program, showing(while_, "--while"))
     with replacing(file) as stream:
         written(found.records, stream)
     if emit_test is not None:
