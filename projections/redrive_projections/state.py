@@ -200,7 +200,7 @@ class RunState:
         """
         if not self.calls:
             return list(self.waiting)
-        if self.terms.view != "recorded":
+        if self.terms.view != "recorded" or (len(self.calls) == 1 and not self.waiting):
             return self.turn() + self.waiting
         came = sorted((call for call in self.calls.values() if call.response), key=lambda call: call.observed)
         numbers = {call.number for call in came}

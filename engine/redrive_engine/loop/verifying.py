@@ -38,9 +38,8 @@ def verified(
     if not isinstance(seen, OutcomeStated) and (refusal := _misfit(program, s, call, seen)) is not None:
         yield from refused(program, s, refusal, fail=refusal.text == FOREIGN or program.terms.on_refused == "fail")
         return
-    request = ToolCall(call.number, call.tool, call.arguments)
     for verifier in program.verifiers_of(call.tool):
-        name, facts = verifier.name, s.facts
+        name, facts, request = verifier.name, s.facts, ToolCall(call.number, call.tool, call.arguments)
         found = verifier.check(request, seen.content, seen.media_type, Known(facts))
         if isinstance(found, Refused):
             refusal = ObservationRefused(call=call.number, verifier=name, reason=found.reason, text=found.text)
