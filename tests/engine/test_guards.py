@@ -36,7 +36,7 @@ from redrive_events import (
 )
 from redrive_projections import fold, requests
 from redrive_replays import replay_records
-from tests.shop import recorded, seen, shop
+from tests.shop import Asking, recorded, seen, shop
 
 PAID = {"paid": {"known": True}}
 COUNT = reply("", use("count", item="tea"))
@@ -129,6 +129,17 @@ def test_a_repeated_call(repeats: RepeatTerms, inputs: tuple[Input, ...], held: 
         assert one.guard == "repeated"
         assert one.window
         assert {type(records[place - 1].event) for place in one.window} <= {ToolCalled, ModelReplied}
+
+
+def test_a_call_that_waits_for_a_person_moves_no_window_on() -> None:
+    """It may never be made: what the last two calls were stays known, and the read beside it is held back."""
+    both = reply("", use("pay", item="tea", cents=5), use("price_of", item="tea"))
+    inputs = (PRICE, seen(1, 5), *counted(2), both)
+    for policy, held in ((None, []), (Asking(), [4])):
+        program = shop(Terms(guards=GuardTerms(repeats=RepeatTerms(window=2, write_resets=False))), policy=policy)
+        records = recorded(program, *inputs)
+        assert replay_records("run", records, program).same
+        assert [one.call for one in of(records, CallIntercepted)] == held
 
 
 def test_what_is_held_back_is_no_call_of_the_budget() -> None:

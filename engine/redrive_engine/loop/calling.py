@@ -75,7 +75,8 @@ def _made(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) -> Fo
     What was asked for before, in front of a fork, is no call more.
     """
     new = [call for one in verdicts if not (call := s.calls[one.call]).attempt]
-    if held := {one.call: one for one in intercepted(program, s, new)}:
+    asking = {one.call for one in verdicts if one.verdict == "ask"}
+    if held := {one.call: one for one in intercepted(program, s, new, asking)}:
         yield from held.values()
     most = program.terms.budget.tool_calls
     if most is not None and len(new) - len(held) > max(0, most - used(s)["tool_calls"]):
@@ -83,8 +84,8 @@ def _made(program: Program, s: RunState, verdicts: Sequence[VerdictGiven]) -> Fo
         return
     for verdict in verdicts:
         if verdict.call not in held:
-            call, asks = s.calls[verdict.call], verdict.verdict == "ask"
-            yield _approval_asked(program, s, call, verdict) if asks else tool_called(program, s, call)
+            call = s.calls[verdict.call]
+            yield _approval_asked(program, s, call, verdict) if call.number in asking else tool_called(program, s, call)
 
 
 def _approval_asked(program: Program, s: RunState, call: Call, verdict: VerdictGiven) -> ApprovalAsked:

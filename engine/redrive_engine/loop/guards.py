@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import Final
 
@@ -25,14 +25,19 @@ from redrive_projections import Call, RunState, Turn, exhausted, left, used
 STAGNATION: Final = "stagnation"
 
 
-def intercepted(program: Program, s: RunState, calls: Sequence[Call]) -> Iterator[CallIntercepted]:
-    """The calls among the allowed ones of a reply that do not start, since nothing would come of them."""
+def intercepted(
+    program: Program, s: RunState, calls: Sequence[Call], asking: Container[int]
+) -> Iterator[CallIntercepted]:
+    """The calls among the allowed ones of a reply that do not start, since nothing would come of them.
+
+    A person is to be asked about those that are ``asking``.
+    """
     guards = program.terms.guards
     over = exhausted(program.terms.budget, s) if guards.last_step else None
     if over:
         yield from (_too_late(s, call, over) for call in calls)
     elif guards.repeats:
-        yield from _repeated(guards.repeats, s, calls)
+        yield from _repeated(guards.repeats, s, calls, asking)
 
 
 def _too_late(s: RunState, call: Call, over: Dimension) -> CallIntercepted:
@@ -43,8 +48,13 @@ def _too_late(s: RunState, call: Call, over: Dimension) -> CallIntercepted:
     return CallIntercepted(call=call.number, guard="last_step", window=window, text=text)
 
 
-def _repeated(terms: RepeatTerms, s: RunState, calls: Sequence[Call]) -> Iterator[CallIntercepted]:
-    """Calls that were made often enough, those before them in the same reply included."""
+def _repeated(
+    terms: RepeatTerms, s: RunState, calls: Sequence[Call], asking: Container[int]
+) -> Iterator[CallIntercepted]:
+    """Calls that were made often enough, those before them in the same reply included.
+
+    What a person is asked about is not made yet, and may never be: it moves no window on.
+    """
     order = s.tool_calls
     planned = Counter[str]()
     for call in calls:
@@ -54,7 +64,7 @@ def _repeated(terms: RepeatTerms, s: RunState, calls: Sequence[Call]) -> Iterato
         window = [made.position for made in s.watch.calls.get(known, ()) if made.order >= since]
         times = len(window) + planned[known]
         if call.tool in terms.polling or times < terms.times:
-            order, planned[known] = order + 1, planned[known] + 1
+            order, planned[known] = order + (call.number not in asking), planned[known] + 1
             continue
         window += [s.watch.turns[-1].position] if planned[known] and s.watch.turns else []
         yield CallIntercepted(call=call.number, guard="repeated", window=tuple(window), text=_again(call.tool, times))
