@@ -12,9 +12,9 @@ from redrive.fitting import Line, Rows
 from redrive.moments import line
 from redrive.terminal import Cell, counted
 from redrive.worded import pieces
-from redrive_events import INPUTS, Event, Json, Record, canonical, kind_of
+from redrive_events import Event, Json, Record, canonical, kind_of
 from redrive_projections import Moment, one_line, timeline
-from redrive_replays import ABSENT, Difference, Divergence, Outcome, Reach, Report, chain_of, only_digests, word_diff
+from redrive_replays import ABSENT, Difference, Divergence, Outcome, Reach, Report, only_digests, word_diff
 
 COLOURS: dict[Outcome, str] = {
     "same": "green",
@@ -44,29 +44,59 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Line]:
     yield headline(report)
     if report.reaches:
         yield ""
-        yield Rows([("at", "part", "asks for", "by"), *map(_reach, report.reaches)], headed=True)
-    if report.divergences:
+        yield from reached(report.reaches)
+    if report.divergences and all(map(_sealed, report.divergences)):
+        yield _digests(report.divergences)
+    elif report.divergences:
         yield ""
         yield from _place(report.divergences[0], records)
         yield from _later(report.divergences[1:])
 
 
-def _reach(one: Reach) -> tuple[str, str, str, str]:
-    return str(one.position), one.part, one.outside, one_line(one.function)
+def reached(reaches: Sequence[Reach]) -> Iterator[Line]:
+    """What the parts of a program asked of the outside: at which input, which part, about a call of which tool."""
+    if reaches:
+        yield Rows([("at", "part", "asked about", "asks for", "by"), *map(_reach, reaches)], headed=True)
+
+
+def _reach(one: Reach) -> tuple[str, str, str, str, str]:
+    return str(one.position), one.part, one.tool, one.outside, one_line(one.function)
+
+
+def _digests(found: Sequence[Divergence]) -> Text:
+    """That nothing differs but digests and versions, in how many places, and why."""
+    pointers = dict.fromkeys(each.pointer for one in found for each in one.differences)
+    causes = dict.fromkeys(one.cause for one in found)
+    where = f", in {counted(len(found), 'place')}, first at {found[0].position}: {', '.join(pointers)}; cause: "
+    return Text.assemble(("only digests differ", "bold"), where, (", ".join(causes), "bold"))
 
 
 def _later(later: Sequence[Divergence]) -> Iterator[Line]:
     """The other places, each with its own cause; those where nothing but a digest differs are one line of each kind."""
     if not later:
         return
-    sealed = Counter((one.cause, one.differences[0].pointer) for one in later if only_digests(one))
-    others = [one for one in later if not only_digests(one)]
+    sealed = Counter((one.cause, one.differences[0].pointer, one.independent) for one in later if _sealed(one))
+    others = [one for one in later if not _sealed(one)]
     yield ""
     yield f"and {counted(len(later), 'later place')}, each seen from the recorded state before it"
-    yield Rows([(cause, f"{pointer} alone, in {counted(n, 'place')}") for (cause, pointer), n in sealed.items()])
-    yield Rows([(str(one.position), one.cause, _in_short(one)) for one in others[:LATER_MAX]])
+    rows = [
+        (cause, f"{pointer} alone, in {counted(n, 'place')}", _follows(independent))
+        for (cause, pointer, independent), n in sealed.items()
+    ]
+    yield Rows(rows)
+    yield Rows(
+        [(str(one.position), one.cause, _in_short(one), _follows(one.independent)) for one in others[:LATER_MAX]]
+    )
     if len(others) > LATER_MAX:
         yield f"… and {len(others) - LATER_MAX} more"
+
+
+def _sealed(found: Divergence) -> bool:
+    return only_digests(found.differences)
+
+
+def _follows(independent: bool) -> Text:
+    return Text("" if independent else "(may follow)", style="dim")
 
 
 def _in_short(found: Divergence) -> str:
@@ -84,7 +114,10 @@ def _notes(report: Report) -> Iterator[str]:
         return
     yield counted(report.records, "event")
     if report.divergences:
-        yield f"{counted(len(report.divergences), 'place')}, first at {report.divergences[0].position}"
+        follow = sum(not one.independent for one in report.divergences)
+        yield f"{counted(len(report.divergences) - follow, 'place')}, first at {report.divergences[0].position}"
+        if follow:
+            yield f"{follow:,} more may follow"
     if report.explained_otherwise:
         yield f"{counted(report.explained_otherwise, 'verdict')} explained otherwise"
     if report.open:
@@ -95,7 +128,7 @@ def _place(found: Divergence, records: Sequence[Record]) -> Iterator[Line]:
     """The inputs behind it, recorded and replayed event one below the other, then each value that differs."""
     rows: list[tuple[Cell, Cell]] = [
         (Text("behind" if index else "input", style="dim"), line(_moment(records[:position])))
-        for index, position in enumerate(_inputs(found, records))
+        for index, position in enumerate(_inputs(found))
     ]
     for side, event in (("recorded", found.recorded), ("replayed", found.replayed)):
         told = "nothing" if event is None else line(_moment(_with(records, found.position, event)))
@@ -114,12 +147,9 @@ def values(found: Sequence[Difference], sides: tuple[str, str] = ("recorded", "r
         yield f"… and {len(found) - DIFFERENCES_MAX} more values"
 
 
-def _inputs(found: Divergence, records: Sequence[Record]) -> Sequence[int]:
-    """The inputs in the chain that leads to a place, the nearest first; of the place itself it is its own."""
-    if found.input == found.position or found.input > len(records):
-        return ()
-    chain = [one for one in chain_of(records, found.input) if type(records[one - 1].event) in INPUTS]
-    return chain[:BEHIND_MAX]
+def _inputs(found: Divergence) -> Sequence[int]:
+    """The inputs in the chain that leads to a place, the nearest first."""
+    return [one.position for one in found.chain if one.input][:BEHIND_MAX]
 
 
 def _with(records: Sequence[Record], position: int, event: Event) -> list[Record]:

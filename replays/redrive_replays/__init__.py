@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from redrive_replays.causes import Cause, chain_of
     from redrive_replays.comparison import Comparison, Parting, compared
     from redrive_replays.difference import ABSENT, Difference
-    from redrive_replays.guarded import Reach
+    from redrive_replays.doors import hang_doors
+    from redrive_replays.guarded import Reach, Said, guarding
     from redrive_replays.judging import Judged, judged
     from redrive_replays.programs import known_program, program_for
     from redrive_replays.recording import Recording, keep, recording_of
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
     from redrive_replays.report import Divergence, Outcome, Report, only_digests, worst
     from redrive_replays.script import Script, written_down
     from redrive_replays.shrinking import Shrunk, shrunk
-    from redrive_replays.strict import replay
+    from redrive_replays.strict import replay, replay_under
     from redrive_replays.wording import Piece, word_diff
 
 _DOORS = {
     "bisecting": ("Turned", "bisected"),
     "redriving": ("begun_anew", "redriven"),
     "shrinking": ("Shrunk", "shrunk"),
-    "guarded": ("Reach",),
+    "doors": ("hang_doors",),
+    "guarded": ("Reach", "Said", "guarding"),
     "comparison": ("Comparison", "Parting", "compared"),
     "causes": ("Cause", "chain_of"),
     "difference": ("ABSENT", "Difference"),
@@ -36,7 +38,7 @@ _DOORS = {
     "replayer": ("appends", "replay_records"),
     "report": ("Divergence", "Outcome", "Report", "only_digests", "worst"),
     "script": ("Script", "written_down"),
-    "strict": ("replay",),
+    "strict": ("replay", "replay_under"),
     "wording": ("Piece", "word_diff"),
 }
 _HOME = {name: door for door, names in _DOORS.items() for name in names}
@@ -54,6 +56,7 @@ __all__ = [
     "Reach",
     "Recording",
     "Report",
+    "Said",
     "Script",
     "Shrunk",
     "Turned",
@@ -62,6 +65,8 @@ __all__ = [
     "bisected",
     "chain_of",
     "compared",
+    "guarding",
+    "hang_doors",
     "judged",
     "keep",
     "known_program",
@@ -71,6 +76,7 @@ __all__ = [
     "redriven",
     "replay",
     "replay_records",
+    "replay_under",
     "shrunk",
     "word_diff",
     "worst",

@@ -4,70 +4,58 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import dis
 import os
+import random
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
+
+import msgspec
 
 from redrive_engine import Program
 from redrive_engine.dialects import Decision, Dialect, Unreadable
 from redrive_engine.policy import Policy, Question, Ruling
 from redrive_events import Content
+from redrive_replays import doors
+from redrive_replays.outside import OF_MACHINE, Outside, asked, heard, named, printed
 
-Outside: TypeAlias = Literal["clock", "chance", "environment", "file", "network", "process"]
-
-# Functions of C by the module they are of, and what they ask. CPython raises no audit event for these.
-MODULES: Final[Mapping[str, Outside]] = {
-    "time": "clock",
-    "_random": "chance",
-    "_socket": "network",
-    "select": "network",
-    "_posixsubprocess": "process",
-    "_thread": "process",
-}
-FUNCTIONS: Final[Mapping[tuple[str, str], Outside]] = {
-    ("posix", "urandom"): "chance",
-    ("posix", "getrandom"): "chance",
-    ("posix", "getpid"): "process",
-    ("posix", "getcwd"): "file",
-    ("posix", "stat"): "file",
-}
-PURE_OF_TIME: Final = frozenset({"strptime", "strftime", "struct_time", "gmtime", "asctime", "mktime"})
-NOW: Final = frozenset({"now", "utcnow", "today"})
-# What CPython tells an audit hook, by how the event begins.
-AUDITED: Final[Mapping[str, Outside]] = {
-    "open": "file",
-    "os.listdir": "file",
-    "os.scandir": "file",
-    "os.remove": "file",
-    "os.rename": "file",
-    "os.mkdir": "file",
-    "os.truncate": "file",
-    "socket.": "network",
-    "urllib.": "network",
-    "subprocess.": "process",
-    "os.system": "process",
-    "os.exec": "process",
-    "os.fork": "process",
-    "os.posix_spawn": "process",
-    "os.kill": "process",
-}
+_ENVIRONMENTS: Final = (os.environ, os.environb)
 _ENVIRONMENT: Final[frozenset[CodeType]] = frozenset(
-    {type(os.environ).__getitem__.__code__, type(os.environ).__iter__.__code__}
+    getattr(type(os.environ), name).__code__
+    for name in ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__")
 )
+_SEEDED: Final[CodeType] = random.Random.seed.__code__
+# Where something is loaded once: that reads files, looks for plugins, or learns how this machine names its months.
+_LOADING: Final = frozenset({"pydantic.plugin._loader", "_strptime"})
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A pure part that reached outside: which one, for what, by which function, at which place in the run."""
+    """A pure part that reached outside: which one, for what, by which function, at which place in the run.
+
+    ``tool`` is that of the call which it was asked about, where it was asked about one.
+    """
 
     part: str
     outside: Outside
     function: str
     position: int
+    tool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a part answered, in one spelling: the same question should get the same one in any process."""
+
+    part: str
+    position: int
+    tool: str
+    answer: str
 
 
 @dataclass
@@ -76,7 +64,10 @@ class Guard:
 
     position: int = 0
     reaches: list[Reach] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
     _part: str = ""
+    _tool: str = ""
+    _seeded: list[object] = field(default_factory=list)
 
     def over(self, program: Program) -> Program:
         """The same program with its parts watched: policy, verifiers, dialects, and the checks of tools."""
@@ -94,46 +85,89 @@ class Guard:
 
     def _verifier(self, one: Any) -> Any:
         watched = copy.copy(one)
-        watched.run = self._watched(f"verifier {one.name}", one.run)
+        watched.check = self._watched(f"verifier {one.name}", one.check)
         return watched
 
     def _dialect(self, one: Dialect) -> Dialect:
         return _WatchedDialect(one.name, self._watched(f"dialect {one.name}", one.read))
 
     def _watched(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*given: Any) -> Any:
-            with self._at_work(part):
-                return function(*given)
-
-        return called
+        return _Watched(self, part, function)
 
     @contextmanager
-    def _at_work(self, part: str) -> Iterator[None]:
-        before, profile = self._part, sys.getprofile()
-        self._part = part
-        _HOOK.guard = self
-        sys.setprofile(self._called)
-        try:
-            yield
-        finally:
-            sys.setprofile(profile)
-            self._part = before
-            _HOOK.guard = self if before else None
+    def at_work(self, part: str, tool: str) -> Iterator[None]:
+        """From here on what this thread does is done by a part, asked about a call of ``tool``."""
+        before, profile, deaf = (self._part, self._tool), sys.getprofile(), _HOOK.guard
+        self._part, self._tool = part, tool
+        _HOOK.hear(self)
+        with doors.hung():
+            sys.setprofile(self._called)
+            try:
+                yield
+            finally:
+                sys.setprofile(profile)
+                self._part, self._tool = before
+                _HOOK.hear(deaf)
+                if not self._part:
+                    self._seeded.clear()
 
     def _called(self, frame: FrameType, event: str, what: Any) -> None:
         """Told of each function that is called; those of C have no frame of their own."""
         if event == "c_call":
-            found = _outside(what)
-            if found is not None:
-                self.note(found, f"{_home(what)}.{what.__name__}")
-        elif event == "call" and frame.f_code in _ENVIRONMENT and frame.f_locals.get("self") is os.environ:
-            self.note("environment", "os.environ")
+            found = self._found(frame, what)
+            if found is not None and not _is_loading(frame):
+                self.note(found, named(what))
+        elif event == "call":
+            self._entered(frame)
+
+    def _found(self, frame: FrameType, what: Any) -> Outside | None:
+        if what is doors.PRINT:
+            return printed(frame.f_locals["named"]) if frame.f_code is doors.CODE else None
+        if any(getattr(what, "__self__", None) is one for one in self._seeded):
+            return None
+        return asked(what, _count(frame))
+
+    def _entered(self, frame: FrameType) -> None:
+        """A function of Python begins: the few of them that ask something that no function of C is asked."""
+        if frame.f_code is _SEEDED and frame.f_locals.get("a") is not None:
+            self._seeded.append(frame.f_locals["self"])  # what it gives from here on hangs on its seed
+            return
+        found: tuple[Outside, str] | None = None
+        if frame.f_code in _ENVIRONMENT and any(frame.f_locals.get("self") is one for one in _ENVIRONMENTS):
+            found = "environment", "os.environ"
+        elif (outside := OF_MACHINE.get(name := _module(frame))) and _module(frame.f_back) != name:
+            found = outside, f"{name}.{frame.f_code.co_name}"
+        if found is not None and not _is_loading(frame):
+            self.note(*found)
 
     def note(self, outside: Outside, function: str) -> None:
         """A part has reached outside."""
-        reach = Reach(self._part, outside, function, self.position)
+        reach = Reach(self._part, outside, function, self.position, self._tool)
         if reach not in self.reaches:
             self.reaches.append(reach)
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """A function of a part, watched by a guard."""
+
+    guard: Guard
+    part: str
+    function: Callable[..., Any]
+
+    def __call__(self, *given: Any) -> Any:
+        """Its answer, which the guard keeps."""
+        tool = getattr(given[0], "tool", "") if given else ""
+        answer: Any = None
+        try:
+            with self.guard.at_work(self.part, tool):
+                answer = self.function(*given)
+        except BaseException as error:
+            answer = f"raised {type(error).__name__}"
+            raise
+        finally:
+            self.guard.said.append(Said(self.part, self.guard.position, tool, _spelled(answer)))
+        return answer
 
 
 @dataclass(frozen=True)
@@ -170,31 +204,12 @@ class _WatchedDialect:
         return self.reads(content)
 
 
-def _home(function: Any) -> str:
-    owner = getattr(function, "__self__", None)
-    kind = owner if isinstance(owner, type) else type(owner)
-    if kind.__module__ in {"datetime", "random"}:
-        return f"{kind.__module__}.{kind.__name__}"
-    return getattr(function, "__module__", None) or kind.__module__
-
-
-def _outside(function: Any) -> Outside | None:
-    """What a function of C asks of the outside, if anything."""
-    home, name = _home(function), function.__name__
-    if home.startswith("datetime.") and name in NOW:
-        return "clock"
-    if home.startswith("random."):
-        return "chance"
-    if home == "time" and name in PURE_OF_TIME:
-        return None
-    return MODULES.get(home) or FUNCTIONS.get((home, name))
-
-
 class _Hook:
     """The one audit hook of a process, which cannot be taken out again: it is deaf while no part is at work."""
 
     def __init__(self) -> None:
         self.guard: Guard | None = None
+        self._thread = 0
         self._installed = False
 
     def install(self) -> None:
@@ -203,11 +218,15 @@ class _Hook:
             sys.addaudithook(self._heard)
             self._installed = True
 
+    def hear(self, guard: Guard | None) -> None:
+        """From here on what this thread does is the guard's business, and nothing that another one does."""
+        self.guard, self._thread = guard, threading.get_ident()
+
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if (guard := self.guard) is None:
+        if (guard := self.guard) is None or self._thread != threading.get_ident():
             return
-        outside = next((outside for begins, outside in AUDITED.items() if event.startswith(begins)), None)
-        if outside is not None and not _importing(sys._getframe(1)):
+        outside = heard(event, arguments)
+        if outside is not None and not _is_loading(sys._getframe(1)):
             told = arguments[0] if arguments and isinstance(arguments[0], str | int) else ""
             guard.note(outside, f"{event} {told}".strip())
 
@@ -215,13 +234,35 @@ class _Hook:
 _HOOK = _Hook()
 
 
-def _importing(frame: FrameType | None) -> bool:
-    """Whether a module is being loaded, which reads files of its own."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
+def _count(frame: FrameType) -> int | None:
+    """With how many arguments the function is called that a frame calls, None not counted where it is seen."""
+    if frame.f_code is doors.CODE:
+        given, named = frame.f_locals["given"], frame.f_locals["named"]
+        return sum(one is not None for one in (*given, *named.values()))
+    code = frame.f_code.co_code
+    name = dis.opname[code[frame.f_lasti]]
+    return code[frame.f_lasti + 1] if name in {"CALL", "CALL_KW"} else None
+
+
+def _module(frame: FrameType | None) -> str:
+    return str(frame.f_globals.get("__name__", "")) if frame is not None else ""
+
+
+def _is_loading(frame: FrameType | None) -> bool:
+    """Whether a part had something loaded, which is no more its doing than that it was loaded before."""
+    while frame is not None and frame.f_code is not _Watched.__call__.__code__:
+        if frame.f_code.co_filename.startswith("<frozen importlib") or _module(frame) in _LOADING:
             return True
         frame = frame.f_back
     return False
+
+
+def _spelled(answer: Any) -> str:
+    """An answer as text that names no place in memory; of what cannot be spelled, its type."""
+    try:
+        return msgspec.json.encode(answer, enc_hook=lambda one: f"<{type(one).__name__}>").decode()
+    except (ValueError, TypeError, RecursionError, OverflowError):
+        return f"<{type(answer).__name__}>"
 
 
 def guarding() -> Guard:

@@ -9,7 +9,7 @@ from redrive_engine import Agent, Run
 from redrive_engine.policy import Given
 from redrive_events import CannotReplay, RunStarted
 from redrive_projections import fork_of, start_of
-from redrive_replays.guarded import guarding
+from redrive_replays.guarded import Guard, guarding
 from redrive_replays.programs import program_for
 from redrive_replays.recording import Recording, recording_in, recording_of
 from redrive_replays.replayer import replay_records
@@ -38,12 +38,18 @@ def replay(
         recording = recording_in(run)
     else:
         recording = run if isinstance(run, Recording) else recording_of(run.log, run.run_id)
+    return replay_under(guarding() if guarded else None, recording, agent=agent, policy=policy)
+
+
+def replay_under(
+    guard: Guard | None, recording: Recording, *, agent: Agent | None = None, policy: Given | None = None
+) -> Report:
+    """The same of a recording that is at hand; a ``guard`` keeps what the parts of the program answered."""
     try:
         fork = fork_of(recording.records)
         program = program_for(started_of(recording), agent=agent, policy=policy, fork=fork)
     except CannotReplay as error:
         return Report(recording.run_id, "cannot replay", len(recording.records), reason=str(error))
-    guard = guarding() if guarded else None
     report = replay_records(recording.run_id, recording.records, program, guard=guard)
     if recording.problem:
         return replaced(report, outcome="cannot replay", reason=recording.problem)

@@ -9,12 +9,14 @@ import random
 import socket
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import BuiltinFunctionType
 
 import pytest
 
@@ -24,9 +26,11 @@ from redrive_engine.models import reply, use
 from redrive_engine.policy import Question, Ruling
 from redrive_engine.tools import Call
 from redrive_engine.verifiers import Facts, verifier
-from redrive_events import Content, Record, Terms
+from redrive_events import Content, MemoryLog, Record, Terms
 from redrive_replays import replay_records
 from redrive_replays.guarded import guarding
+from tests.replays.reaching import INNOCENT, ODD
+from tests.scenarios import Scenario, examples
 from tests.shop import TOOLS, recorded, seen, shop
 
 
@@ -85,6 +89,71 @@ def test_a_policy_that_reaches_outside_is_found(reach: Callable[[], object], out
     assert {(one.part, one.position) for one in report.reaches} == {("policy", 4)}
     assert outside in {one.outside for one in report.reaches}
     assert any(one.function.startswith(function) for one in report.reaches), report.reaches
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_it_is_found_in_whatever_way_it_is_asked(odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By functions of C that call others, and by those that few think of."""
+    monkeypatch.setenv("REDRIVE_ODD", "0")
+    reach, outside, function = ODD[odd]
+    program = shop(Terms(), policy=Reaching(reach))
+    report = replay_records("run", recorded_calmly(), program, guard=guarding())
+    assert any(one.outside == outside and one.function.startswith(function) for one in report.reaches), report.reaches
+    assert {one.tool for one in report.reaches} == {"count"}
+
+
+def recorded_calmly() -> list[Record]:
+    """A run under a policy of the same name that reaches for nothing."""
+    return run(shop(Terms(), policy=Reaching(lambda: None)))
+
+
+@pytest.mark.parametrize("innocent", INNOCENT)
+def test_what_hangs_on_nothing_but_what_is_given_is_no_finding(innocent: str) -> None:
+    """Although much of it is near the clock, has a lock, or is loaded when it is first needed."""
+    guard = guarding()
+    report = replay_records("run", recorded_calmly(), shop(Terms(), policy=Reaching(INNOCENT[innocent])), guard=guard)
+    assert (report.outcome, report.reaches) == ("same", ())
+    assert "policy" in {one.part for one in guard.said}
+
+
+@pytest.mark.parametrize("scenario", examples(), ids=lambda one: one.module)
+def test_no_example_reaches_outside(scenario: Scenario) -> None:
+    """Their policies, verifiers and models of arguments are pure."""
+    run = scenario.agent.run(scenario.goal, log=MemoryLog(), run_id="run", principal="ana")
+    guard = guarding()
+    report = replay_records("run", list(run.records()), scenario.agent.program, guard=guard)
+    assert report.reaches == ()
+    assert guard.said
+
+
+def test_what_another_thread_does_is_nobodys_business() -> None:
+    """Also while a part is at work: a program may have threads of its own."""
+    begun, done = threading.Event(), threading.Event()
+
+    def elsewhere() -> None:
+        begun.wait()
+        Path(__file__).read_bytes()
+        time.time()
+        done.set()
+
+    def slow() -> None:
+        begun.set()
+        done.wait()
+
+    other = threading.Thread(target=elsewhere)
+    other.start()
+    report = replay_records("run", recorded_calmly(), shop(Terms(), policy=Reaching(slow)), guard=guarding())
+    other.join()
+    assert report.reaches == ()
+
+
+def test_doors_are_taken_out_again() -> None:
+    """Whoever looks a function up after a replay gets the function itself."""
+    looked: list[object] = []
+    program = shop(Terms(), policy=Reaching(lambda: looked.append(time.time)))
+    replay_records("run", recorded_calmly(), program, guard=guarding())
+    assert type(looked[0]) is not BuiltinFunctionType
+    assert (type(time.time), type(print), type(random.random)) == (BuiltinFunctionType,) * 3
 
 
 @verifier(TOOLS["count"], commits=["stock"])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -149,16 +150,17 @@ from tests.ear import EAR
 from tests.replays.test_nothing_acts import WAYS, recorded
 from tests.scenarios import examples
 one = next(recorded(each) for each in examples() if each.module == {module!r})
-with EAR.silence(inside=Path(tempfile.gettempdir())):  # where DuckDB may put what it has no room for
+with EAR.silence(inside=Path(tempfile.gettempdir())):
     for way in WAYS.values():
         way(one)
 """
 
 
 @pytest.mark.parametrize("scenario", examples(), ids=lambda one: one.module)
-def test_nor_where_nothing_is_loaded_yet(scenario: Scenario) -> None:
+def test_nor_where_nothing_is_loaded_yet(scenario: Scenario, tmp_path: Path) -> None:
     """In a process of its own, in which each way loads what it needs while it is listened to."""
     around = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}
+    around["TMPDIR"] = str(tmp_path)  # where DuckDB puts what it has no room for
     ran = [sys.executable, "-c", COLD.format(module=scenario.module)]
     done = subprocess.run(ran, env=around, capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from redrive.agents import agent_named
 from redrive.chosen import Choice, Chosen
-from redrive.explained import explained, headline
+from redrive.explained import explained, headline, reached
 from redrive.hashes import hashed_otherwise
 from redrive.marked_down import as_markdown
 from redrive.noting import kept
@@ -62,7 +62,9 @@ class _Way:
         if self.every and agent and started and started.agent != agent.name:
             agent = None
         report = drive_again(recording, agent=agent, policy=policy, guarded=self.guarded)
-        return hashed_otherwise(report, recording, self.agent, self.policy) if self.guarded else report
+        if not self.guarded:
+            return report
+        return hashed_otherwise(report, recording, self.agent if agent else None, self.policy)
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def _here(way: _Way, agent: Agent | None, policy: Policy | None) -> Callable[[Ch
 
 
 class _Found:
-    """The reports as they come: one is explained in full, and of many the first that is not the same."""
+    """The reports as they come: what reaches outside is told of each, and of many the first that parts explained."""
 
     def __init__(self, *, as_json: bool, as_markdown: bool, single: bool) -> None:
         self.as_json, self.as_markdown, self.single = as_json, as_markdown, single
@@ -142,12 +144,12 @@ class _Found:
             self.left_out[report] += 1
             return
         self.reports.append(report)
-        if self.single or (self.first is None and (report.divergences or report.reaches)):
+        if self.single or (self.first is None and report.divergences):
             self.first = report, chosen
         if self.as_markdown:
             say(*as_markdown(report, chosen.recording().records), whole=True)
         elif not (self.as_json or self.single):
-            say(headline(report), fold=True)
+            say(headline(report), *reached(report.reaches), fold=True)
 
     def finish(self) -> None:
         """Print what can be said once all are driven."""
@@ -158,6 +160,7 @@ class _Found:
             return
         if self.first is not None:
             report, chosen = self.first
+            report = report if self.single else replace(report, reaches=())  # which are told of each run
             say(*([] if self.single else [""]), *explained(report, chosen.recording().records), fold=True)
         if not self.single:
             say("", self._summary(), fold=True)
