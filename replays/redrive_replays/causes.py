@@ -12,6 +12,7 @@ from redrive_events import (
     SCHEMA,
     UNKNOWN_TOOL,
     ApprovalAsked,
+    DeadlinePassed,
     DecisionMade,
     EffectReconciled,
     Event,
@@ -22,9 +23,11 @@ from redrive_events import (
     ObservationReceived,
     ObservationRefused,
     ObservationVerified,
+    Reading,
     Record,
     ReplyRefused,
     RunEnded,
+    StopDecided,
     Terms,
     ToolCalled,
     VerdictGiven,
@@ -79,13 +82,36 @@ JUDGED_BY: Final[Mapping[str, Cause]] = {
     "excluded": "contract",
     "not granted": "contract",
 }
-# Where no part has changed, an input is no longer what the recorded events followed from.
+# Where no part has changed, an input is no longer what the recorded events followed from. Of any other input it is what
+# the run stands in: who asked, for what and for whom, and what people say.
 INPUTS: Final[Mapping[type, Cause]] = {
     ModelReplied: "model",
     ModelFailed: "model",
     ObservationReceived: "tool result",
     EffectReconciled: "tool result",
+    DeadlinePassed: "clock",
 }
+# Then one value alone may tell where it comes from.
+VALUES: Final[Mapping[str, Cause]] = {
+    "/key": "environment",  # which begins with the nonce of the start
+    "/policy": "policy",
+    "/effect": "tool schema",
+    "/timeout_ms": "tool schema",
+    "/expires": "clock",
+    "/parameters": "code",
+    "/view": "code",
+    "/purpose": "code",
+}
+# And so does what a verdict looked at, by the first name of its path; what was observed is known as facts.
+LOOKS: Final[Mapping[str, Cause]] = {
+    "principal": "environment",
+    "tenant": "environment",
+    "at": "clock",
+    "facts": "tool result",
+    "arguments": "model",
+}
+# What a limit counts, where that is not how often something came.
+LIMITS: Final[Mapping[str | None, Cause]] = {"tokens": "model", "cost": "model", "wall_time": "clock"}
 
 
 def with_model(parts: tuple[str, ...], recorded: Terms, other: Terms) -> tuple[str, ...]:
@@ -132,7 +158,7 @@ def cause_of(
         return next(iter(sorted(changed)))
     if is_of_use(found):
         return "model" if _other_usage(recorded, replayed, state) else "clock"
-    return _of_input(recorded, replayed, after, state)
+    return _of_value(found) or _of_input(recorded, replayed, after, state)
 
 
 def is_of_use(found: Sequence[Difference]) -> bool:
@@ -156,17 +182,62 @@ def _other_usage(recorded: Event | None, replayed: Event | None, state: RunState
     return sealed(state) == replayed.state and used_otherwise(state, recorded.state)
 
 
+def _of_value(found: Sequence[Difference]) -> Cause | None:
+    """With the same program: what the one field in which two events differ says of where it comes from."""
+    fields = {"/" + one.pointer.split("/")[1] for one in found}
+    return VALUES.get(fields.pop()) if len(fields) == 1 else None
+
+
 def _of_input(recorded: Event | None, replayed: Event | None, after: Record, state: RunState) -> Cause:
-    """With the same program: the input that it follows from is another one, or one that the model was told of."""
-    if isinstance(recorded, ModelAsked) and isinstance(replayed, ModelAsked):
-        return _told(replayed, state) or INPUTS.get(type(after.event), "code")
-    return INPUTS.get(type(after.event), "code")
+    """With the same program: the input that it follows from is another one, or one that it was told of by then."""
+    cause: Cause | None = None
+    match recorded, replayed:
+        case ModelAsked(), ModelAsked():
+            cause = _told(replayed, state)
+        case VerdictGiven(), VerdictGiven():
+            cause = _looked(recorded, replayed, after)
+        case (StopDecided(status="cancelled"), _) | (_, StopDecided(status="cancelled")):
+            cause = "environment"
+        case (StopDecided(dimension=dimension), _) | (_, StopDecided(dimension=dimension)):
+            cause = LIMITS.get(dimension)
+        case _:
+            pass
+    return cause or INPUTS.get(type(after.event), "environment")
 
 
 def _told(asked: ModelAsked, state: RunState) -> Cause | None:
-    """Whose words are new in a request: those of a tool before those of the model, which decided something already."""
-    roles = {message.role for message in state.transcript() if message.of in asked.new}
-    return "tool result" if "tool" in roles else "model" if "assistant" in roles else None
+    """Whose words are new in a request: those first that nothing else of the run has borne out.
+
+    A person's words stand alone, and so does what a tool said if no fact came of it. What the model said was decided.
+    """
+    new = [message for message in state.transcript() if message.of in asked.new]
+    borne_out = {position for fact in state.facts.values() for position in fact.evidence}
+    roles = {message.role for message in new if message.of not in borne_out}
+    for role in ("tool", "user"):
+        if role in roles:
+            return "tool result" if role == "tool" else "environment"
+    return (
+        "tool result" if any(message.role == "tool" for message in new) else "model" if "assistant" in roles else None
+    )
+
+
+def _looked(recorded: VerdictGiven, replayed: VerdictGiven, after: Record) -> Cause:
+    """What a call was judged by: a value that is another one by now, else what judges it."""
+    values = {(one.path, one.operator): one.value for one in recorded.read}
+    others = [one for one in replayed.read if values.get((one.path, one.operator), one.value) != one.value]
+    for one in others or _alone(recorded.read, replayed.read):
+        if (cause := LOOKS.get(one.path.split(".")[0])) is not None:
+            return cause
+    if not isinstance(after.event, ModelReplied):  # a person's answer is heard with whatever comes next
+        return "clock" if isinstance(after.event, DeadlinePassed) else "environment"
+    ruled = recorded.policy or replayed.policy
+    return JUDGED_BY.get(replayed.rule) or JUDGED_BY.get(recorded.rule) or ("policy" if ruled else "contract")
+
+
+def _alone(recorded: Sequence[Reading], replayed: Sequence[Reading]) -> Iterator[Reading]:
+    """What only one of two verdicts looked at."""
+    yield from (one for one in replayed if one not in recorded)
+    yield from (one for one in recorded if one not in replayed)
 
 
 def chain_of(records: Sequence[Record], position: int) -> tuple[int, ...]:

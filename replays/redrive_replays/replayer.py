@@ -27,6 +27,7 @@ from redrive_events import (
 )
 from redrive_projections import RunState, evolve, follow, is_answer, opening
 from redrive_replays.causes import Cause, cause_of, changes_of, is_of_use
+from redrive_replays.consequences import apart
 from redrive_replays.difference import Difference, differences, is_explaining, is_worded_otherwise, same
 from redrive_replays.guarded import Guard
 from redrive_replays.report import Divergence, Outcome, Report
@@ -61,6 +62,8 @@ def replay_records(run_id: str, records: Iterable[Record], program: Program, *, 
         if replay.torn:
             break
     report = replay.report(run_id)
+    if report.divergences:
+        report = replace(report, divergences=apart(report.divergences, records))
     return report if guard is None else replace(report, reaches=tuple(guard.reaches))
 
 

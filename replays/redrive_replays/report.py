@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -15,7 +16,18 @@ from redrive_replays.guarded import Reach
 
 Outcome: TypeAlias = Literal["same", "same, unfinished", "diverged", "left over", "cannot replay"]
 
+# What else names a version of what was there: of the agent, the engine's rules, and each part of a program.
+_SEAL: Final = re.compile(r"/version|/rules|/parts/[^/]+(/digest)?")
+
 EXIT: dict[Outcome, int] = {"same": 0, "same, unfinished": 0, "diverged": 1, "left over": 1, "cannot replay": 3}
+
+
+class Link(NamedTuple):
+    """One event in the chain that leads to a place: where it stands, its kind, and whether it came from outside."""
+
+    position: int
+    event: str
+    input: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +35,7 @@ class Divergence:
     """One place where the recording is not what follows from the inputs before it, and of which kind the cause is.
 
     ``recorded`` or ``replayed`` is None where only the other side has an event there. ``why`` says it in one clause.
+    One that is not ``independent`` may follow from an earlier one. ``chain`` is what leads to it, the nearest first.
     """
 
     position: int
@@ -32,6 +45,8 @@ class Divergence:
     replayed: Event | None
     differences: tuple[Difference, ...] = ()
     cause: Cause = "code"
+    independent: bool = True
+    chain: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +91,7 @@ class Report:
 def _divergence(one: Divergence) -> dict[str, Json]:
     sides = {"recorded": one.recorded, "replayed": one.replayed}
     data: dict[str, Json] = {"position": one.position, "input": one.input, "why": one.why, "cause": one.cause}
+    data |= {"independent": one.independent, "chain": [link._asdict() for link in one.chain]}
     data |= {side: msgspec.to_builtins(event) for side, event in sides.items() if event is not None}
     data["differences"] = [_difference(each) for each in one.differences]
     return data
@@ -86,9 +102,9 @@ def _difference(one: Difference) -> dict[str, Json]:
     return {"pointer": one.pointer} | {side: value for side, value in values.items() if value is not ABSENT}
 
 
-def only_digests(found: Divergence) -> bool:
-    """Whether at this place nothing but digests and versions differ, and so nothing that the run did."""
-    return bool(found.differences) and all(is_digest(one.pointer) for one in found.differences)
+def only_digests(found: Sequence[Difference]) -> bool:
+    """Whether nothing but digests and versions differ, and so nothing that the run did."""
+    return bool(found) and all(is_digest(one.pointer) or _SEAL.fullmatch(one.pointer) for one in found)
 
 
 def worst(reports: Sequence[Report]) -> int:

@@ -28,12 +28,20 @@ NO_POKE = '[[rule]]\nname = "no poking"\nwhen = { tool = "poke" }\nthen = "deny"
 
 
 class Planted(NamedTuple):
-    """A recording, the program it is driven with, and the first place where the two part, with the cause."""
+    """A recording, the program it is driven with, and the first place where the two part, with the cause.
+
+    Without a fault they part nowhere: then the position is 0, and there is no cause.
+    """
 
     records: list[Record]
     program: Program
     position: int
-    cause: Cause
+    cause: Cause | None
+
+
+def without_fault(records: Sequence[Record], program: Program) -> Planted:
+    """A recording and a program that part nowhere."""
+    return Planted(list(records), program, 0, None)
 
 
 Generator: TypeAlias = Callable[[random.Random], Planted]
