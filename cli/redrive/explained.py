@@ -44,7 +44,7 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Line]:
     yield headline(report)
     if report.reaches:
         yield ""
-        yield Rows([("at", "part", "asks for", "by"), *map(_reach, report.reaches)], headed=True)
+        yield from reached(report.reaches)
     if report.divergences and all(map(_sealed, report.divergences)):
         yield _digests(report.divergences)
     elif report.divergences:
@@ -53,8 +53,14 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Line]:
         yield from _later(report.divergences[1:])
 
 
-def _reach(one: Reach) -> tuple[str, str, str, str]:
-    return str(one.position), one.part, one.outside, one_line(one.function)
+def reached(reaches: Sequence[Reach]) -> Iterator[Line]:
+    """What the parts of a program asked of the outside: at which input, which part, about a call of which tool."""
+    if reaches:
+        yield Rows([("at", "part", "asked about", "asks for", "by"), *map(_reach, reaches)], headed=True)
+
+
+def _reach(one: Reach) -> tuple[str, str, str, str, str]:
+    return str(one.position), one.part, one.tool, one.outside, one_line(one.function)
 
 
 def _digests(found: Sequence[Divergence]) -> Text:
