@@ -51,6 +51,9 @@ def imagined(report: EdgeReport, branched: Sequence[Record], records: Sequence[R
     yield from _flip(report, branched, records)
     yield from _effects(report)
     yield from _edge(report)
+    if report.unheard:
+        yield ""
+        yield "it ends where the recording does: of what was said last nobody has taken note"
     if report.live:
         yield ""
         yield Text("answered now", style="bold")

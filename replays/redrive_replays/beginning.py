@@ -39,6 +39,16 @@ class Beginning:
         assert found is not None
         return found
 
+    def check_driven(self) -> None:
+        """A run that was imported as a mere view holds nothing that could be driven.
+
+        Raises:
+            CannotReplay: it is one.
+        """
+        source = self.started.source
+        if source is not None and source.grade == "view-only":
+            raise CannotReplay(f"it was imported as {source.grade}: {', '.join(source.missing) or 'much is missing'}")
+
     def state(self) -> RunState:
         """What is known right before it: nothing, unless something is inherited."""
         state = fold(self.inherited)

@@ -61,6 +61,15 @@ def test_what_is_recorded_is_not_asked_again() -> None:
     assert shop.done == []
 
 
+def test_the_living_go_on_where_the_recording_ends() -> None:
+    """What was open there, nobody has answered."""
+    whole = bought(buyer()).records()
+    last = max(one.position for one in whole if isinstance(one.event, ModelAsked))
+    branch = branched(whole[:last], buyer().program, live=alive("model"))
+    assert [type(one.record.event).__name__ for one in branch.records if one.label == "live"] == ["ModelReplied"]
+    assert branch.state.end is not None
+
+
 ASKS_SHELF = [reply("", use("price_of", item="tea")), reply("", use("pay", item="tea", cents=5))]
 LATER = reply("", use("ask_shelf", item="tea"), use("pay", item="tea", cents=4))
 

@@ -35,8 +35,9 @@ class Edge(NamedTuple):
 
 @dataclass(slots=True)
 class Branch:
-    """A branch as far as it goes; without an ``edge`` it came to its end.
+    """A branch as far as it goes; without an ``edge`` it came to its end, or to that of a recording that has none.
 
+    It is ``unheard`` there: nobody took note of what was said to the run last.
     ``records`` are its own, and ``inherited`` those in front of them, where the run was forked from another.
     ``unused`` is what was given, by its option and number, and answered nothing.
     """
@@ -47,6 +48,7 @@ class Branch:
     records: list[Labelled] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     edge: Edge | None = None
+    unheard: bool = False
     unused: tuple[str, ...] = ()
     inherited: tuple[Record, ...] = ()
 

@@ -62,11 +62,12 @@ def branched(
     one needs where something is given or asked. What a fork inherits is taken as it is.
 
     Raises:
-        CannotReplay: the records do not begin with the start of a run.
+        CannotReplay: the records do not begin with the start of a run, or it was imported as a mere view.
         BadInput: a change cannot be made, or what is new in a masked run cannot be masked.
     """
     changes = changes or Changes()
     begins = beginning(records)
+    begins.check_driven()
     check_own(changes, begins)
     door = door_of(begins.started, mask, run_id=begins.run_id) if live or changes.gives else OPEN
     door.learn(records)
@@ -86,7 +87,7 @@ class _Drive:
     whose recorded answer is none here, ``assumed`` those that an assumption answers, ``asked_live`` those that the
     living were asked. ``given`` is what has been said by its number, ``called_live`` the calls that were really made.
     ``stopped`` is when the run began to end; ``turn``, ``behind`` and ``noted`` say where in its turn it is, and which
-    signals its recording had heard by then.
+    signals its recording had heard by then. ``said_last`` is whether one was said that nobody heard there.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class _Drive:
         self.asked_live: set[int] = set()
         self.called_live: set[int] = set()
         self.came: dict[int, _Served] = {}
-        self.turn, self.behind, self.noted = 0, 0, 0
+        self.turn, self.behind, self.noted, self.said_last = 0, 0, 0, False
 
     def run(self) -> None:
         """From its start to its end, or to its edge."""
@@ -112,12 +113,15 @@ class _Drive:
         start = self.begins.under(program, nonce=mint() if acts else "")
         self._append(Happened(happened(start), start.at), "recorded")
         first = recorded.lease
-        while first is not None and recorded.unasked and recorded.unasked[0].position < first.position:
+        while recorded.unasked and recorded.unasked[0].position < recorded.taken:
             self._heard(recorded.unasked.popleft())
+        if self.said_last:
+            self.branch.unheard = True
+            return
         lease = LeaseGranted(worker="branch", epoch=1) if first is None else happened(first)
         lease = self.begins.lease(lease, state, program)
         self._append(Happened(lease, start.at if first is None else first.at), "recorded")
-        while state.end is None and self.branch.edge is None:
+        while state.end is None and self.branch.edge is None and not self.branch.unheard:
             self._further()
 
     def _further(self) -> None:
@@ -127,10 +131,10 @@ class _Drive:
         if signals and (signals[0].turn, signals[0].behind) <= (self.turn, self.behind):
             self._heard(signals.popleft())
         elif state.unheard and not self._answered_before_heard():
-            self._append(Happened(SignalsHeard(), state.now), "recomputed")
+            self._noted(state.now)
         elif (served := self._first()) is not None:
             waiting = waiting_of(state, self.branch.program.terms.budget)
-            if served.at == FAR and waiting.deadline is None:  # asked without a limit here
+            if self._is_unknown(served, waiting.deadline):
                 self.branch.edge = self._edge(served.position)
                 return
             if waiting.deadline is not None and waiting.deadline <= served.at and not self._is_late(served.position):
@@ -141,6 +145,14 @@ class _Drive:
             self._append(served.happened, served.label)
             self.behind += 1
             self.noted = self.branch.recorded.heard.get(served.order, self.noted)
+            self.said_last |= served.order in self.branch.recorded.unheard
+
+    def _noted(self, at: datetime) -> None:
+        """Somebody takes note of what was said, unless nobody did where the recording ends."""
+        if self.said_last:
+            self.branch.unheard = True
+        else:
+            self._append(Happened(SignalsHeard(), at), "recomputed")
 
     def _answered_before_heard(self) -> bool:
         """Whether in the recording an answer came before anybody took note of the signal, or did so itself."""
@@ -157,6 +169,7 @@ class _Drive:
             label: Label = "recomputed" if isinstance(signal.event, SignalsHeard) else "recorded"
             self._append(Happened(signal.event, later(state.now, signal.since)), label)
             self.noted = self.branch.recorded.heard.get(signal.position, 0)
+            self.said_last |= signal.position in self.branch.recorded.unheard
 
     def _asked_about(self, call: int) -> bool:
         """Whether a person is asked about this call."""
@@ -190,6 +203,12 @@ class _Drive:
         """Whether the recorded worker noticed by this answer alone that the time was over."""
         answer = self.matched.get(position)
         return answer is not None and answer.answer is not None and answer.overdue == "late"
+
+    def _is_unknown(self, served: _Served, deadline: datetime | None) -> bool:
+        """Whether the recording ends before this answer, or has none in time and there is no such limit here."""
+        if served.position in self.matched and self.matched[served.position].open:
+            return deadline is None or deadline >= served.at
+        return served.at == FAR and deadline is None
 
     def _is_over(self, at: datetime) -> bool:
         """Whether a limit of time passes before this."""
@@ -235,13 +254,13 @@ class _Drive:
             answer = None if by_number is None or is_of_another(self.branch.recorded, by_number) else by_number
             if answer is None and position not in self.unsure:
                 answer = self.branch.recorded.peek(key, asked)
-            answer = answer or by_number
-            if answer is None and not self._lives(position, request):
-                answer = self._assumed(position, request, asked)
+            if answer is None or answer.open:
+                lives = by_number is None and self._lives(position, request)
+                answer = None if lives else by_number or self._assumed(position, request, asked) or answer
             if answer is not None:
                 self.matched[position] = self.branch.recorded.mark(answer)
                 self.given |= {(type(request), number_of(answer))} if answer.given else set()
-        if answer is None:
+        if answer is None or (answer.open and self.stopped is not None and answer.stopped is None):
             return self._without(position, request, asked)
         return self._answered(position, request, asked, answer)
 
@@ -282,7 +301,8 @@ class _Drive:
 
     def _answered(self, position: int, request: Request, asked: Open, answer: Answered) -> _Served | None:
         if answer.answer is None:
-            return _Served(FAR, answer.position, position, Happened(SignalsHeard(), FAR), "recorded")
+            at = later(asked.at, answer.took) if answer.open else FAR
+            return _Served(at, answer.position, position, Happened(SignalsHeard(), at), "recorded")
         at, order, ending = later(asked.at, answer.took), answer.position, self._ending(request, answer)
         if self.stopped is not None and ending is not None:
             if answer.stopped is None or answer.given:

@@ -37,7 +37,7 @@ class EdgeReport:
     which nothing is known yet, with their verdicts as recorded. ``changed_parts`` are those of the program. ``asked``
     and ``would_ask`` are the messages of the recorded request and of the one the model would have had. ``records`` are
     the branch's own, each with its label; ``live`` is what was answered now, ``flags`` are the options that go on,
-    ``unused`` those that gave what nothing asked for.
+    ``unused`` those that gave what nothing asked for. It may end ``unheard`` where the recording does.
     """
 
     run_id: str
@@ -49,6 +49,7 @@ class EdgeReport:
     turns: int
     flip: Flip | None
     edge: Edge | None
+    unheard: bool
     before: tuple[Effect, ...]
     prevented: tuple[Effect, ...]
     after: tuple[Effect, ...]
@@ -82,6 +83,7 @@ class EdgeReport:
                 "here": _side(self.flip.branched),
             },
             "edge": self.edge and {"turn": self.edge.turn, "request": msgspec.to_builtins(self.edge.request)},
+            "unheard": self.unheard,
             "effects": {
                 "stand": [one._asdict() for one in self.before],
                 "prevented": [one._asdict() for one in self.prevented],
@@ -128,6 +130,7 @@ def edge_report(records: Sequence[Record], branch: Branch, *, log: EventLog | No
         turns=replies,
         flip=flip,
         edge=branch.edge,
+        unheard=branch.unheard,
         before=effects.stands,
         prevented=effects.prevented,
         after=effects.open,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from redrive_events import (
@@ -16,7 +16,9 @@ from redrive_events import (
     RunStarted,
     ToolCalled,
 )
+from redrive_replays.beginning import beginning
 from redrive_replays.difference import Difference, differences, is_explaining
+from redrive_replays.replayer import changed_parts
 from redrive_replays.whatif.branch import Branch
 
 # How sure it is what would have happened.
@@ -42,13 +44,18 @@ class Flip(NamedTuple):
         return _differences(self.recorded.event, self.branched.event)
 
 
-def first_flip(records: Iterable[Record], branch: Branch) -> Flip | None:
-    """The first event of the branch that is not the recording's; what a worker notes for itself does not count."""
+def first_flip(records: Sequence[Record], branch: Branch) -> Flip | None:
+    """The first event of the branch that is not the recording's; what a worker notes for itself does not count.
+
+    What a run that nobody has taken up would do first is no other thing than what it did.
+    """
     ours, theirs = _behaviour(branch.whole), _behaviour(records)
     while True:
         recorded, branched = next(theirs, None), next(ours, None)
         if branched is None:
-            return None if branch.edge is not None or recorded is None else Flip(recorded, None)
+            return None if _breaks_off(branch) or recorded is None else Flip(recorded, None)
+        if recorded is None and _waits(records, branch):
+            return None
         if recorded is None or not alike(recorded.event, branched.event):
             return Flip(recorded, branched)
 
@@ -65,17 +72,31 @@ def _differences(recorded: Event, branched: Event) -> list[Difference]:
     return [one for one in found if not is_explaining(recorded, one) and one.pointer.split("/")[1] not in _PLACES]
 
 
-def sureness(records: Iterable[Record], branch: Branch, flip: Flip | None) -> Sureness:
+def sureness(records: Sequence[Record], branch: Branch, flip: Flip | None) -> Sureness:
     """How sure the branch is as a whole; what is unfinished is the same if it waits for the same as the recording."""
     if branch.assumptions:
         return "under assumptions"
-    if branch.edge is not None and (flip is not None or not _is_whole(records, branch)):
+    if _breaks_off(branch) and (flip is not None or not _is_whole(records, branch)):
         return "exact to turn"
     return "same" if flip is None else "exact"
 
 
-def _is_whole(records: Iterable[Record], branch: Branch) -> bool:
+def _breaks_off(branch: Branch) -> bool:
+    """Whether it goes on behind what is known of it."""
+    return branch.edge is not None or branch.unheard
+
+
+def _waits(records: Sequence[Record], branch: Branch) -> bool:
+    """Whether nobody took the run up, and nothing is otherwise for whoever would."""
+    if not branch.recorded.untaken or any(one.label not in {"recorded", "recomputed"} for one in branch.records):
+        return False
+    return not changed_parts(beginning(records).drove, branch.program.digests)
+
+
+def _is_whole(records: Sequence[Record], branch: Branch) -> bool:
     """Whether a branch without a flip has come as far as its recording."""
+    if _waits(records, branch):
+        return True
     return len([*_behaviour(records)]) == len([*_behaviour(branch.whole)])
 
 

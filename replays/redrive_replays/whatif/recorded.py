@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from math import inf
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -15,6 +16,7 @@ from redrive_engine.live import given_up
 from redrive_events import (
     ANSWERS,
     STRANGERS,
+    DeadlinePassed,
     EffectReconciled,
     Event,
     Input,
@@ -40,9 +42,10 @@ from redrive_replays.whatif.envelopes import Envelopes
 class Answered:
     """A recorded answer: to which request, asked in which turn, how long it took, and where it stands.
 
-    It is None where a person was asked, and said nothing in time. Meanwhile these writes were ``settled``. Where it
-    says only that the run was ending, it came so long ``stopped``. One that was ``overdue`` was let in all the same: it
-    came ``late``, when nobody had noticed yet that a time was over, or while the run was ``ending``.
+    It is None where a person was asked, and said nothing in time, and where it was ``open`` when the recording ended:
+    then it would have taken longer. Meanwhile these writes were ``settled``. Where it says only that the run was
+    ending, it came so long ``stopped``. One that was ``overdue`` was let in all the same: it came ``late``, when nobody
+    had noticed yet that a time was over, or while the run was ``ending``.
     Its ``number`` tells it from another that stands in the same place, such as the silence of a person until then.
     """
 
@@ -57,6 +60,7 @@ class Answered:
     stopped: timedelta | None = None
     overdue: Literal["", "late", "ending"] = ""
     number: int = -1
+    open: bool = False
 
     def awaits(self, asked: Open, key: Key, at: datetime) -> bool:
         """Whether it answers a call that was asked like this one, and came behind ``at``, as writes that began by then.
@@ -84,7 +88,8 @@ class Unasked(NamedTuple):
 class Recorded:
     """A recorded run as a source of answers; ``heard`` says at which position the signal at a position was heard.
 
-    ``envelopes`` are those in which comes what is given.
+    ``unheard`` are the positions of the last signals, of which nobody took note, and ``untaken`` says that nobody took
+    up the run, or its own part. ``envelopes`` are those in which comes what is given.
     """
 
     lease: Record | None = None
@@ -93,7 +98,14 @@ class Recorded:
     served: set[int] = field(default_factory=set)
     by_key: dict[Key, list[Answered]] = field(default_factory=lambda: defaultdict(list))
     heard: dict[int, int] = field(default_factory=dict)
+    unheard: frozenset[int] = frozenset()
+    untaken: bool = True
     envelopes: Envelopes = field(default_factory=lambda: Envelopes({}, ()))
+
+    @property
+    def taken(self) -> float:
+        """In front of which position nobody had taken the run up."""
+        return self.lease.position if self.lease is not None else inf if self.untaken else 0
 
     def peek(self, key: Key, asked: Open) -> Answered | None:
         """The next answer to what was ``asked`` as ``key``; None if there is none, or none that is sure.
@@ -135,6 +147,7 @@ def recorded_in(records: Sequence[Record], changes: Changes, tools: Mapping[str,
             reading.forked(append)
         else:
             reading.take(append)
+    reading.left()
     return reading.found
 
 
@@ -146,6 +159,7 @@ class _Reading:
         self.state, self.course = RunState(), Course()
         self.turn, self.behind, self.last = 0, 0, start.at
         self.stopped: datetime | None = None
+        self.passed = False
         self.overdue: Literal["", "late", "ending"] = ""
         self.unheard: list[int] = []
         self.lost: dict[int, tuple[Open, Key]] = {}
@@ -164,6 +178,7 @@ class _Reading:
         if type(first.event) in STRANGERS:
             self.unheard.append(first.position)
         else:
+            self.found.untaken = isinstance(first.event, RunStarted)
             for position in over:
                 self._answered(position, first, None)
             self.found.heard |= dict.fromkeys(self.unheard, first.position)
@@ -179,13 +194,30 @@ class _Reading:
         if isinstance(first.event, LeaseGranted):
             self._taken_up(first)
         self.course.take(state, append)
-        self.last = first.at
+        self.last, self.passed = first.at, isinstance(first.event, DeadlinePassed)
         if self.stopped is None and state.stop is not None:
             self.stopped = first.at
+
+    def left(self) -> None:
+        """What is left where the recording ends: signals that nobody heard, and requests without an answer by then."""
+        found, state = self.found, self.state
+        found.unheard = frozenset(self.unheard)
+        found.heard |= dict.fromkeys(self.unheard, self.unheard[-1] if self.unheard else 0)
+        # A limit of time that passed in this very instant did so before any answer.
+        end = self.last + timedelta(microseconds=self.passed)
+        for number, (position, asked) in enumerate(self.course.open.items(), start=len(found.answers)):
+            key, settled = self.course.key(position), self.course.settled(asked)
+            took = end - asked.at - self.gaps.pop(position, timedelta())
+            stopped = None if self.stopped is None else end - self.stopped
+            one = Answered(
+                asked.request, None, key, asked.turn, took, state.position + 1, settled=settled, number=number
+            )
+            found.by_key[key].append(replace(one, open=True, stopped=stopped))
 
     def forked(self, append: Sequence[Record]) -> None:
         """What was answered in front of this is inherited; no more of it happens, and nothing is open."""
         self.found.lease, self.found.served = None, {one.number for one in self.found.answers}
+        self.found.untaken = True
         self.found.unasked.clear()
         self.unheard, self.lost = [], {}
         self.gaps.clear()
