@@ -200,6 +200,21 @@ def test_what_child_runs_did_is_prevented_where_they_are_not_begun() -> None:
     assert (report.status, placed(report.prevented)) == ("finished", [("plan/1", "a"), ("plan/2", "b")])
 
 
+NO_PUT = '[[rule]]\nname = "no"\nwhen = { tool = "put" }\nthen = "deny"\n' + ALL
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_a_child_run_is_not_taken_for_one_under_other_rules(beyond: bool) -> None:
+    """They rule in it as well, so what it did and said is none of the branch's, or an assumption."""
+    report = planned(Changes(policy=RulesPolicy.from_toml(NO_PUT), beyond=beyond))
+    if beyond:
+        assert (report.sureness, len(report.assumptions)) == ("under assumptions", 2)
+        return
+    assert report.edge is not None
+    assert (type(report.edge.request).__name__, report.sureness) == ("ToolCalled", "exact to turn")
+    assert placed(report.after) == [("plan/1", "a"), ("plan/2", "b")]
+
+
 def test_a_child_run_of_which_nothing_is_known_stands_for_what_it_did() -> None:
     """It is never left out without a word."""
     report = planned(Changes(), known=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
@@ -29,11 +29,15 @@ Outcome: TypeAlias = Literal["landed", "not landed", "unknown"]
 # Which request it is, whenever it is asked: its kind, and all that its answer may hang on.
 Key: TypeAlias = tuple[object, ...]
 
+# What may have acted: a child run does so by calls of its own.
+_RUN = frozenset({"run"})
+_ACTING = ACTING | _RUN
+
 _SETTLED: dict[str, Outcome] = {"landed": "landed", "not_landed": "not landed", "unknown": "unknown"}
 
 
 class Written(NamedTuple):
-    """A write that came to an end."""
+    """A write that came to an end, or a child run, of which nobody knows what it did if it failed."""
 
     tool: str
     digest: str
@@ -119,7 +123,7 @@ class Course:
     def _called(self, event: ToolCalled, at: datetime) -> None:
         target = Target(event.tool, event.digest)
         self.calls[event.call] = target
-        if event.effect in ACTING:
+        if event.effect in _ACTING:
             for other in self.open.values():
                 other.beside.append(Beside(target, at - other.at, event.timeout_ms or 0))
 
@@ -128,21 +132,23 @@ class Course:
         return [
             Beside(self.calls[one.request.call], one.at - at, one.request.timeout_ms or 0)
             for one in self.open.values()
-            if isinstance(one.request, ToolCalled) and one.request.effect in ACTING and one.request.call != but
+            if isinstance(one.request, ToolCalled) and one.request.effect in _ACTING and one.request.call != but
         ]
 
     def _settle(self, event: Event) -> None:
         match event:
-            case ObservationReceived(call=call, status="ok" | "error" as status) if self._acts(call):
+            case ObservationReceived(call=call) if self._acts(call, _RUN):  # which may fail behind what it did
+                self._close(call, "landed" if event.status == "ok" else "unknown")
+            case ObservationReceived(call=call, status="ok" | "error" as status) if self._acts(call, ACTING):
                 self._close(call, "landed" if status == "ok" else "not landed")
             case EffectReconciled(call=call, outcome=outcome) | OutcomeStated(call=call, outcome=outcome):
                 self._close(call, _SETTLED[outcome])
             case _:
                 pass
 
-    def _acts(self, call: int) -> bool:
+    def _acts(self, call: int, effects: Collection[str]) -> bool:
         return any(
-            isinstance(one.request, ToolCalled) and one.request.call == call and one.request.effect in ACTING
+            isinstance(one.request, ToolCalled) and one.request.call == call and one.request.effect in effects
             for one in self.open.values()
         )
 

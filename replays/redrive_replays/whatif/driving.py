@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from redrive_engine import Happened, Mask, Program, append_of, mint, waiting_of
+from redrive_engine import Happened, Mask, Program, waiting_of
 from redrive_engine.live import given_up
 from redrive_engine.loop import ACTING
 from redrive_engine.masking import OPEN
@@ -26,12 +26,13 @@ from redrive_events import (
 )
 from redrive_projections import OF_PEOPLE
 from redrive_replays.beginning import Beginning, beginning
-from redrive_replays.whatif.branch import Branch, Edge, Label, Labelled
-from redrive_replays.whatif.changes import Changes, Doorway, InPlace, check_own, door_of
-from redrive_replays.whatif.course import Open, course_of
+from redrive_replays.whatif.branch import Branch, Edge, Label
+from redrive_replays.whatif.changes import Changes, InPlace, check_own, door_of
+from redrive_replays.whatif.course import Open
+from redrive_replays.whatif.following import Following
 from redrive_replays.whatif.live import LIVES, Asking, Live, asking
 from redrive_replays.whatif.nearby import ASSUMED, assumable, given_to, is_of_another, may_finish, number_of, unused
-from redrive_replays.whatif.recorded import Answered, Recorded, Unasked, as_of_call, happened, later, recorded_in
+from redrive_replays.whatif.recorded import Answered, Recorded, Unasked, as_of_call, later, recorded_in
 
 # When an answer comes of which the recording says that it did not come in time.
 FAR = datetime.max.replace(tzinfo=UTC)
@@ -80,47 +81,37 @@ def branched(
     return drive.branch
 
 
-class _Drive:
+class _Drive(Following):
     """One branch on its way; what is open in it stands under the position of its request.
 
-    ``matched`` are the recorded answers that are to come, ``came`` those of the living; ``unsure`` are the requests
-    whose recorded answer is none here, ``assumed`` those that an assumption answers, ``asked_live`` those that the
-    living were asked. ``given`` is what has been said by its number, ``called_live`` the calls that were really made.
-    ``stopped`` is when the run began to end; ``turn``, ``behind`` and ``noted`` say where in its turn it is, and which
-    signals its recording had heard by then. ``said_last`` is whether one was said that nobody heard there.
+    Beyond what it shares with its recording, ``matched`` are the recorded answers that are to come, ``came`` those of
+    the living; ``unsure`` are the requests whose recorded answer is none here, ``assumed`` those that an assumption
+    answers, ``asked_live`` those that the living were asked. ``given`` is what has been said by its number,
+    ``called_live`` the calls that were really made.
     """
 
     def __init__(
         self, program: Program, begins: Beginning, recorded: Recorded, changes: Changes, living: Asking | None
     ) -> None:
-        self.branch = Branch(program, recorded, begins.state(), inherited=begins.inherited)
-        self.begins, self.changes, self.living = begins, changes, living
-        self.course = course_of(begins.inherited)
+        super().__init__(program, begins, recorded, changes, living)
         self.matched: dict[int, Answered] = {}
         self.assumed: set[int] = set()
         self.unsure: set[int] = set()
-        self.stopped: datetime | None = None
         self.given: set[tuple[type, int]] = set()
         self.asked_live: set[int] = set()
         self.called_live: set[int] = set()
         self.came: dict[int, _Served] = {}
-        self.turn, self.behind, self.noted, self.said_last = 0, 0, 0, False
 
     def run(self) -> None:
         """From its start to its end, or to its edge."""
-        program, recorded, state = self.branch.program, self.branch.recorded, self.branch.state
-        acts = self.living is not None and "writes" in self.living.live.kinds
-        start = self.begins.under(program, nonce=mint() if acts else "")
-        self._append(Happened(happened(start), start.at), "recorded")
-        first = recorded.lease
-        while recorded.unasked and recorded.unasked[0].position < recorded.taken:
-            self._heard(recorded.unasked.popleft())
-        if self.said_last:
+        self.follow()
+        state = self.branch.state
+        if not self.taken and self.said_last:
             self.branch.unheard = True
-            return
-        lease = LeaseGranted(worker="branch", epoch=1) if first is None else happened(first)
-        lease = self.begins.lease(lease, state, program)
-        self._append(Happened(lease, start.at if first is None else first.at), "recorded")
+        elif not self.taken:  # nobody did, or under a limit of time that another contract sets
+            assert state.now is not None
+            lease = self.begins.lease(LeaseGranted(worker="branch", epoch=1), state, self.branch.program)
+            self._append(Happened(lease, state.now), "recorded")
         while state.end is None and self.branch.edge is None and not self.branch.unheard:
             self._further()
 
@@ -252,7 +243,7 @@ class _Drive:
         if answer is None and position not in self.asked_live:
             by_number = self._given(position, request)
             answer = None if by_number is None or is_of_another(self.branch.recorded, by_number) else by_number
-            if answer is None and position not in self.unsure:
+            if answer is None and position not in self.unsure and not self._is_other_child(request):
                 answer = self.branch.recorded.peek(key, asked)
             if answer is None or answer.open:
                 lives = by_number is None and self._lives(position, request)
@@ -300,10 +291,11 @@ class _Drive:
         return self.came[cause]
 
     def _answered(self, position: int, request: Request, asked: Open, answer: Answered) -> _Served | None:
+        begun = asked.at + self.idle[position]
         if answer.answer is None:
-            at = later(asked.at, answer.took) if answer.open else FAR
+            at = later(begun, answer.took) if answer.open else FAR
             return _Served(at, answer.position, position, Happened(SignalsHeard(), at), "recorded")
-        at, order, ending = later(asked.at, answer.took), answer.position, self._ending(request, answer)
+        at, order, ending = later(begun, answer.took), answer.position, self._ending(request, answer)
         if self.stopped is not None and ending is not None:
             if answer.stopped is None or answer.given:
                 over = given_up(request, stopping=True)
@@ -318,17 +310,13 @@ class _Drive:
             if getattr(event, "status", "") == "timeout":
                 return None  # nobody recorded what came later
             if limit_ms is not None and answer.took > timedelta(milliseconds=limit_ms):
-                at, label = later(asked.at, timedelta(milliseconds=limit_ms)), "recomputed"
+                at, label = later(begun, timedelta(milliseconds=limit_ms)), "recomputed"
                 event = given_up(request, stopping=False)
         door = self._doorway(request)
         if door is not None and (given := door.behind(position, request, event, at)) is not None:  # type: ignore[arg-type]
             return self._in_place(given, position, at, answer.position)
         cause = 0 if type(request) in OF_PEOPLE else position
         return _Served(at, order, position, Happened(event, at, cause), label)
-
-    def _doorway(self, request: Request) -> Doorway | None:
-        """What stands in the door: nothing in that of people, nor once the run is ending."""
-        return self.changes.doorway if self.branch.state.stop is None and type(request) not in OF_PEOPLE else None
 
     def _in_place(self, given: InPlace, position: int, at: datetime, order: int) -> _Served:
         if given.assumption:
@@ -376,16 +364,3 @@ class _Drive:
     def _note(self, position: int, what: str) -> None:
         """An assumption by its turn: all that follows rests on it."""
         self.branch.assumptions.append(f"turn {self.course.open[position].turn + 1}: {what}")
-
-    def _append(self, what: Happened, label: Label) -> None:
-        state, assumptions = self.branch.state, tuple(range(1, len(self.branch.assumptions) + 1))
-        batch = append_of(self.branch.program, state, what)
-        self.course.take(state, batch)
-        if self.living is not None:
-            self.living.take(batch)
-        self.branch.records.append(Labelled(batch[0], label, assumptions))
-        self.branch.records += [Labelled(record, "recomputed", assumptions) for record in batch[1:]]
-        if state.steps != self.turn:
-            self.turn, self.behind = state.steps, 0
-        if self.stopped is None and state.stop is not None:
-            self.stopped = state.now

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from math import inf
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -46,7 +45,8 @@ class Answered:
     then it would have taken longer. Meanwhile these writes were ``settled``. Where it says only that the run was
     ending, it came so long ``stopped``. One that was ``overdue`` was let in all the same: it came ``late``, when nobody
     had noticed yet that a time was over, or while the run was ``ending``.
-    Its ``number`` tells it from another that stands in the same place, such as the silence of a person until then.
+    Its ``number`` tells it from another that stands in the same place, such as the silence of a person until then. The
+    request was ``asked`` at this position.
     """
 
     request: Request
@@ -61,6 +61,7 @@ class Answered:
     overdue: Literal["", "late", "ending"] = ""
     number: int = -1
     open: bool = False
+    asked: int = 0
 
     def awaits(self, asked: Open, key: Key, at: datetime) -> bool:
         """Whether it answers a call that was asked like this one, and came behind ``at``, as writes that began by then.
@@ -101,11 +102,6 @@ class Recorded:
     unheard: frozenset[int] = frozenset()
     untaken: bool = True
     envelopes: Envelopes = field(default_factory=lambda: Envelopes({}, ()))
-
-    @property
-    def taken(self) -> float:
-        """In front of which position nobody had taken the run up."""
-        return self.lease.position if self.lease is not None else inf if self.untaken else 0
 
     def peek(self, key: Key, asked: Open) -> Answered | None:
         """The next answer to what was ``asked`` as ``key``; None if there is none, or none that is sure.
@@ -162,7 +158,7 @@ class _Reading:
         self.passed = False
         self.overdue: Literal["", "late", "ending"] = ""
         self.unheard: list[int] = []
-        self.lost: dict[int, tuple[Open, Key]] = {}
+        self.lost: dict[int, tuple[int, Open, Key]] = {}
         self.gaps: dict[int, timedelta] = defaultdict(timedelta)
 
     def take(self, append: Sequence[Record]) -> None:
@@ -232,7 +228,7 @@ class _Reading:
             self.gaps[position] += first.at - self.last
             request = asked.request
             if position not in self.state.requests and isinstance(request, ToolCalled):
-                self.lost[request.call] = asked, self.course.key(position)
+                self.lost[request.call] = position, asked, self.course.key(position)
 
     def _found_out(self, record: Record) -> None:
         """What became of a call of a lost worker is what a worker that was not lost would have seen."""
@@ -245,8 +241,8 @@ class _Reading:
         else:
             return
         if event.call in self.lost:
-            asked, key = self.lost.pop(event.call)
-            self._add(asked, key, record, seen, timedelta())
+            position, asked, key = self.lost.pop(event.call)
+            self._add(position, asked, key, record, seen, timedelta())
 
     def _signalled(self, first: Record) -> None:
         event = first.event
@@ -264,10 +260,10 @@ class _Reading:
     def _answered(self, position: int, record: Record, said: Input | None) -> None:
         asked = self.course.open[position]
         took = record.at - asked.at - self.gaps.pop(position, timedelta())
-        self._add(asked, self.course.key(position), record, said, took)
+        self._add(position, asked, self.course.key(position), record, said, took)
         self._found_out(record)
 
-    def _add(self, asked: Open, key: Key, record: Record, said: Input | None, took: timedelta) -> None:
+    def _add(self, position: int, asked: Open, key: Key, record: Record, said: Input | None, took: timedelta) -> None:
         answer, given = self._given(said, asked.request, asked.turn + 1)
         settled = self.course.settled(asked)
         one = Answered(
@@ -282,6 +278,7 @@ class _Reading:
             self._since_stop(record, asked.request),
             self.overdue,
             len(self.found.answers),
+            asked=position,
         )
         self.found.answers.append(one)
         if not given:  # that answers by its number, to whatever it is given
