@@ -14,7 +14,7 @@ from redrive.terminal import Cell, counted
 from redrive.worded import pieces
 from redrive_events import Event, Json, Record, canonical, kind_of
 from redrive_projections import Moment, one_line, timeline
-from redrive_replays import ABSENT, Difference, Divergence, Outcome, Reach, Report, only_digests, word_diff
+from redrive_replays import ABSENT, Difference, Divergence, Outcome, Parting, Reach, Report, only_digests, word_diff
 
 COLOURS: dict[Outcome, str] = {
     "same": "green",
@@ -46,7 +46,7 @@ def explained(report: Report, records: Sequence[Record]) -> Iterator[Line]:
         yield ""
         yield from reached(report.reaches)
     if report.divergences and all(map(_sealed, report.divergences)):
-        yield _digests(report.divergences)
+        yield only_digests_told(report.divergences, report.divergences[0].position)
     elif report.divergences:
         yield ""
         yield from _place(report.divergences[0], records)
@@ -63,11 +63,11 @@ def _reach(one: Reach) -> tuple[str, str, str, str, str]:
     return str(one.position), one.part, one.tool, one.outside, one_line(one.function)
 
 
-def _digests(found: Sequence[Divergence]) -> Text:
-    """That nothing differs but digests and versions, in how many places, and why."""
+def only_digests_told(found: Sequence[Divergence] | Sequence[Parting], first: int) -> Text:
+    """That nothing differs but digests and versions, in how many places, the ``first`` at which, and why."""
     pointers = dict.fromkeys(each.pointer for one in found for each in one.differences)
     causes = dict.fromkeys(one.cause for one in found)
-    where = f", in {counted(len(found), 'place')}, first at {found[0].position}: {', '.join(pointers)}; cause: "
+    where = f", in {counted(len(found), 'place')}, first at {first}: {', '.join(pointers)}; cause: "
     return Text.assemble(("only digests differ", "bold"), where, (", ".join(causes), "bold"))
 
 

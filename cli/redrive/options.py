@@ -38,6 +38,7 @@ DurabilityOption: TypeAlias = Annotated[
     typer.Option("--durability", help="Until when a loss of power can take an event that was written."),
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for a program to read.")]
+MarkdownOption: TypeAlias = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")]
 RunArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="RUN", help="A run id, the beginning of one, or a recording file.")
 ]
@@ -52,3 +53,13 @@ BeyondOption: TypeAlias = Annotated[
     Literal["sure", "recorded"],
     typer.Option("--beyond", help="How far to go on: no further than is sure, or with what was recorded nearby."),
 ]
+
+
+def one_form(*, as_json: bool, markdown: bool) -> None:
+    """What is printed is for a program or for a pull request.
+
+    Raises:
+        BadInput: it is to be both.
+    """
+    if as_json and markdown:
+        raise BadInput("give --json or --markdown, not both")

@@ -30,9 +30,12 @@ def apart(found: Iterable[Divergence], records: Sequence[Record]) -> tuple[Diver
 
 def _chain(found: Divergence, records: Sequence[Record]) -> tuple[Link, ...]:
     """From the input of a place back to what began it; a place that is an input of its own follows from nothing."""
-    if found.input == found.position:
-        return ()
-    chain = (records[position - 1] for position in chain_of(records, found.input))
+    return () if found.input == found.position else links(chain_of(records, found.input), records)
+
+
+def links(positions: Iterable[int], records: Sequence[Record]) -> tuple[Link, ...]:
+    """The events at these positions, in short."""
+    chain = (records[position - 1] for position in positions)
     return tuple(Link(one.position, kind_of(one.event), type(one.event) in INPUTS) for one in chain)
 
 

@@ -17,7 +17,7 @@ from redrive_replays.guarded import Reach
 Outcome: TypeAlias = Literal["same", "same, unfinished", "diverged", "left over", "cannot replay"]
 
 # What else names a version of what was there: of the agent, the engine's rules, and each part of a program.
-_SEAL: Final = re.compile(r"/version|/rules|/parts/[^/]+(/digest)?")
+_SEAL: Final = re.compile(r"/version|/rules|/parts/[^/]+/digest")
 
 EXIT: dict[Outcome, int] = {"same": 0, "same, unfinished": 0, "diverged": 1, "left over": 1, "cannot replay": 3}
 
@@ -104,7 +104,13 @@ def _difference(one: Difference) -> dict[str, Json]:
 
 def only_digests(found: Sequence[Difference]) -> bool:
     """Whether nothing but digests and versions differ, and so nothing that the run did."""
-    return bool(found) and all(is_digest(one.pointer) or _SEAL.fullmatch(one.pointer) for one in found)
+    return bool(found) and all(map(_is_seal, found))
+
+
+def _is_seal(one: Difference) -> bool:
+    """Whether it is a digest or a version; a fork has a whole policy under the name of one."""
+    named = is_digest(one.pointer) or _SEAL.fullmatch(one.pointer)
+    return bool(named) and not any(isinstance(value, dict) for value in (one.recorded, one.replayed))
 
 
 def worst(reports: Sequence[Report]) -> int:

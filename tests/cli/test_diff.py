@@ -44,13 +44,96 @@ def test_two_runs_are_laid_side_by_side(redrive: Redrive, refund: str, snapshot:
 
 
 def test_a_program_reads_it_as_json(redrive: Redrive, refund: str) -> None:
-    """With the pointers of what differs."""
+    """With the values that differ under their pointers; a side without one has no key."""
     another("refund-2")
     said = redrive("diff", refund, "refund-2", "--json")
     data = json.loads(said.out)
     assert (said.code, data["same"], data["runs"]) == (1, False, ["refund-1", "refund-2"])
     assert data["partings"][0]["cause"] == "environment"
-    assert data["partings"][0]["pointers"] == ["/tenant"]
+    assert data["partings"][0]["differences"] == [{"pointer": "/tenant", "first": "velo"}]
+    assert data["partings"][0]["chain"] == []
+
+
+def test_a_pull_request_reads_it_as_markdown(redrive: Redrive, refund: str, snapshot: SnapshotAssertion) -> None:
+    """A heading with both runs, the causes, and the places as a terminal shows them."""
+    another("refund-2")
+    assert redrive("diff", refund, "refund-2", "--markdown") == snapshot
+    same = redrive("diff", refund, refund, "--markdown")
+    assert same == (0, "### ✅ `refund-1` and `refund-1`: same\n\n", "")
+
+
+def test_markdown_is_no_json(redrive: Redrive, refund: str) -> None:
+    """One document is printed, and not two on the same stdout."""
+    said = redrive("diff", refund, refund, "--markdown", "--json")
+    assert said == (2, "", "redrive: give --json or --markdown, not both\n")
+
+
+LOOKING = """
+import redrive as rd
+
+VALUES = {}
+
+
+@rd.tool(effect="read", timeout=None)
+def look(at: str) -> str:
+    return VALUES[at]
+
+
+def desk(a, c, words="Done.", **more):
+    def agent():
+        VALUES.update(a=a, b="2", c=c)
+        replies = [rd.reply("", rd.use("look", at=at)) for at in "abc"]
+        model = rd.ScriptedModel([*replies, words])
+        return rd.Agent("looking", more.pop("version", "1"), rd.Contract(tools={"look": {}}), tools=[look], model=model)
+
+    return agent
+
+
+usual, words = desk("1", "3"), desk("1", "3", "Bye.")
+results, both, later = desk("9", "8"), desk("9", "8", "Bye."), desk("1", "3", version="2")
+"""
+
+
+def looked(redrive: Redrive, folder: Path, other: str, goal: str = "Look") -> list[tuple[str, bool, str, str]]:
+    """Where the usual run and another one part: cause, whether it stands for itself, and the event on each side."""
+    (folder / "looking_desk.py").write_text(LOOKING, encoding="utf-8")
+    for name, what in (("usual", "Look"), (other, goal)):
+        assert redrive("run", f"looking_desk:{name}", "--goal", what, "--run-id", f"{name}-{what}").code == 0
+    found = json.loads(redrive("diff", "usual-Look", f"{other}-{goal}", "--json").out)["partings"]
+    kinds = [[one[side]["event"]["event"] for side in ("first", "second")] for one in found]
+    return [(one["cause"], one["independent"], *kind) for one, kind in zip(found, kinds, strict=True)]
+
+
+def test_what_follows_from_a_parting_has_its_cause(redrive: Redrive, folder: Path) -> None:
+    """The engine's rules are the same in both, so that nothing is the code's doing."""
+    told = looked(redrive, folder, "words")
+    assert told[0] == ("model", True, "model_replied", "model_replied")
+    assert {(cause, independent) for cause, independent, *_ in told[1:]} <= {("model", False)}
+    told = looked(redrive, folder, "usual", "See")
+    assert told[0] == ("environment", True, "run_started", "run_started")
+    assert len(told) > 1
+    assert {(cause, independent) for cause, independent, *_ in told[1:]} == {("environment", False)}
+
+
+def test_an_answer_to_the_same_question_stands_for_itself(redrive: Redrive, folder: Path) -> None:
+    """Both were asked alike, although the runs had parted before the second."""
+    told = looked(redrive, folder, "results")
+    assert [one for one in told if one[1]] == [
+        ("tool result", True, "observation_received", "observation_received")
+    ] * 2
+
+
+def test_a_reply_to_another_request_is_told_as_one_that_may_follow(redrive: Redrive, folder: Path) -> None:
+    """Somebody else spoke, or the same model because of what it had read: that is not known, but seen."""
+    told = looked(redrive, folder, "both")
+    assert told[-2:] == [("model", False, "model_replied", "model_replied"), ("model", False, "run_ended", "run_ended")]
+
+
+def test_where_only_versions_differ_there_is_one_line(redrive: Redrive, folder: Path) -> None:
+    """Nothing that the runs did is another thing."""
+    assert looked(redrive, folder, "later") == [("environment", True, "run_started", "run_started")]
+    said = redrive("diff", "usual-Look", "later-Look").out.splitlines()
+    assert said[1:] == ["only digests differ, in 1 place, first at 1: /version; cause: environment"]
 
 
 def test_a_run_that_is_not_there(redrive: Redrive, refund: str) -> None:

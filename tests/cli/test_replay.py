@@ -68,13 +68,23 @@ def test_what_is_not_there_in_full_is_counted_and_fails_nothing(redrive: Redrive
     assert said.out.endswith("2 runs: 1 same · 1 not replayable (view-only)\n")
 
 
-def test_of_several_the_first_that_parts_is_explained(redrive: Redrive, incident: str, folder: Path) -> None:
-    """One line a run, then one explanation, then the summary."""
+def test_of_several_each_that_parts_is_explained(redrive: Redrive, incident: str, folder: Path) -> None:
+    """One line a run, then where each of them parts, then the summary, as JSON and Markdown have it too."""
     assert redrive("export", incident, "-o", "one.jsonl").code == 0
     said = redrive("replay", incident, "one.jsonl", "--policy", "stricter.toml")
     assert said.code == 1
-    assert said.out.count("first at 12:") == 1
+    assert said.out.count("first at 12:") == 2
     assert said.out.endswith("2 runs: 2 diverged\n")
+
+
+def test_of_very_many_it_is_said_how_many_more_there_are(
+    redrive: Redrive, incident: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log may hold thousands that part alike."""
+    monkeypatch.setattr("redrive.verbs.replay.EXPLAINED_MAX", 1)
+    said = redrive("replay", incident, incident, incident, "--policy", "stricter.toml")
+    assert said.out.count("first at 12:") == 1
+    assert said.out.endswith("\n… and 2 runs more that part: name one to see where\n\n3 runs: 3 diverged\n")
 
 
 def test_each_later_place_has_a_line(redrive: Redrive, incident: str, folder: Path) -> None:
@@ -198,6 +208,76 @@ def test_each_place_is_kept_once_beside_the_run(redrive: Redrive, incident: str)
 def test_markdown_for_a_pull_request(redrive: Redrive, incident: str, snapshot: SnapshotAssertion) -> None:
     """A heading with the outcome, the causes, and the place as a terminal shows it."""
     assert redrive("replay", incident, "--policy", "stricter.toml", "--markdown") == snapshot
+
+
+def test_markdown_has_the_reason_why_a_run_cannot_be_replayed(redrive: Redrive, refund: str) -> None:
+    """As the text has it."""
+    said = redrive("replay", refund, "--markdown")
+    assert said.code == 3
+    reason = "refund-1  cannot replay · no program for agent 'refund-desk'; give --agent"
+    assert said.out == f"### ❌ `refund-1`: cannot replay\n\n````text\n{reason}\n````\n"
+
+
+def test_json_has_what_leads_to_a_place(redrive: Redrive, refund: str) -> None:
+    """Back to the start, the nearest first, with what came from outside marked."""
+    said = redrive("replay", refund, *AGENT, "--policy", DESK / "stricter.toml", "--json")
+    (place,) = json.loads(said.out)["reports"][0]["divergences"]
+    inputs = [(one["position"], one["event"]) for one in place["chain"] if one["input"]]
+    assert inputs == [(12, "model_replied"), (8, "observation_received"), (4, "model_replied"), (2, "lease_granted")]
+    assert place["independent"]
+
+
+PROMPTED = """
+import redrive as rd
+
+
+@rd.tool(effect="read", timeout=None)
+def look() -> str:
+    return "seen"
+
+
+def prompted(words):
+    replies = [rd.reply("", rd.use("look")), "Done."]
+    contract = rd.Contract(tools={"look": {}})
+    return lambda: rd.Agent("looks", "1", contract, tools=[look], prompt=words, model=rd.ScriptedModel(replies))
+
+
+curt, polite = prompted("Look."), prompted("Please look.")
+"""
+
+
+def test_where_only_digests_differ_there_is_one_line(redrive: Redrive, folder: Path) -> None:
+    """With the number of places; nothing that the run did is another thing."""
+    (folder / "prompted_desk.py").write_text(PROMPTED, encoding="utf-8")
+    assert redrive("run", "prompted_desk:curt", "--goal", "Look", "--run-id", "r").code == 0
+    said = redrive("replay", "r", "--agent", "prompted_desk:polite")
+    assert said.code == 1
+    changed, headline, line = said.out.splitlines()
+    assert changed == "changed parts  prompt"
+    assert headline.startswith("r  diverged")
+    assert line == "only digests differ, in 2 places, first at 3: /request; cause: prompt"
+
+
+def test_markdown_is_no_json(redrive: Redrive, incident: str) -> None:
+    """One document is printed, and not two on the same stdout."""
+    said = redrive("replay", incident, "--markdown", "--json")
+    assert said == (2, "", "redrive: give --json or --markdown, not both\n")
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_nothing_can_be_kept_of_a_run_that_the_log_has_not(
+    redrive: Redrive, refund: str, folder: Path, held: bool
+) -> None:
+    """Nor beside another one of its name: that is said before anything is driven."""
+    assert redrive("export", refund, "-o", "refund.jsonl").code == 0
+    kept = ["replay", "refund.jsonl", *AGENT, "--policy", DESK / "stricter.toml", "--keep"]
+    assert redrive(*kept).code == 1, "the log has it"
+    log = SqliteLog("other.db")
+    log.append(refund if held else "x", [record(refund if held else "x", 1)], expected=0)
+    log.close()
+    said = redrive(*kept, "--log", "other.db")
+    assert said == (2, "", "redrive: --keep: run 'refund-1': the log has no such run to remark on\n")
+    assert redrive("sql", "select count(*) as n from divergences", "--json").out == '[{"n":1}]\n'
 
 
 def test_a_guarded_replay_of_a_pure_program_finds_nothing(redrive: Redrive, refund: str) -> None:

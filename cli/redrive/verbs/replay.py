@@ -17,8 +17,8 @@ from redrive.chosen import Choice, Chosen
 from redrive.explained import explained, headline, reached
 from redrive.hashes import hashed_otherwise
 from redrive.marked_down import as_markdown
-from redrive.noting import kept
-from redrive.options import LOG, AgentOption, JsonOption, LogOption, RunsArgument
+from redrive.noting import kept, remarkable
+from redrive.options import LOG, AgentOption, JsonOption, LogOption, MarkdownOption, RunsArgument, one_form
 from redrive.spread import spread
 from redrive.terminal import counted, say, say_json, watched
 from redrive_engine import Agent
@@ -38,7 +38,10 @@ GuardedOption = Annotated[
     bool, typer.Option("--guarded", help="Find what a pure part asks of clock, chance, files, network and the like.")
 ]
 KeepOption = Annotated[bool, typer.Option("--keep", help="Keep each place where it parts as a remark on the run.")]
-MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")]
+
+
+# Of more runs that part it is said how many there are.
+EXPLAINED_MAX = 20
 
 
 @dataclass(frozen=True)
@@ -108,10 +111,14 @@ def replay(
     """
     if every == bool(runs):
         raise BadInput("name runs, or --all, but not both" if every else "which runs? name some, or take --all")
+    one_form(as_json=as_json, markdown=markdown)
     way = _Way(agent, policy, guarded, every)
     program = way.program()  # what is wrong with it is said once, and before anything is driven
     with Choice(log) as choice:
         chosen = list(choice.all()) if every else [one for name in runs or () for one in choice.named(name)]
+        for one in chosen:
+            if keep and one.log is not choice.log:
+                remarkable(one.recording(), choice.log)
         found = _Found(as_json=as_json, as_markdown=markdown, single=len(chosen) == 1 and not every)
         here, by_id = _here(way, *program), {one.run_id: one for one in chosen}
         heads = [one.head for one in chosen]
@@ -130,12 +137,13 @@ def _here(way: _Way, agent: Agent | None, policy: Policy | None) -> Callable[[Ch
 
 
 class _Found:
-    """The reports as they come: what reaches outside is told of each, and of many the first that parts explained."""
+    """The reports as they come: each has its line, and in the end those that part are explained; of many the first."""
 
     def __init__(self, *, as_json: bool, as_markdown: bool, single: bool) -> None:
         self.as_json, self.as_markdown, self.single = as_json, as_markdown, single
         self.reports: list[Report] = []
-        self.first: tuple[Report, Chosen] | None = None
+        self.explained: list[tuple[Report, Chosen]] = []
+        self.parted = 0
         self.left_out: Counter[str] = Counter()
 
     def take(self, report: Report | str, chosen: Chosen) -> None:
@@ -144,8 +152,9 @@ class _Found:
             self.left_out[report] += 1
             return
         self.reports.append(report)
-        if self.single or (self.first is None and report.divergences):
-            self.first = report, chosen
+        if self.single or report.divergences:
+            self.parted += 1
+            self.explained += [(report, chosen)] * (self.parted <= EXPLAINED_MAX)
         if self.as_markdown:
             say(*as_markdown(report, chosen.recording().records), whole=True)
         elif not (self.as_json or self.single):
@@ -158,10 +167,11 @@ class _Found:
             return
         if self.as_markdown:
             return
-        if self.first is not None:
-            report, chosen = self.first
-            report = report if self.single else replace(report, reaches=())  # which are told of each run
+        for report, chosen in self.explained:
+            report = report if self.single else replace(report, reaches=())  # noqa: PLW2901 - told with its outcome
             say(*([] if self.single else [""]), *explained(report, chosen.recording().records), fold=True)
+        if self.parted > EXPLAINED_MAX:
+            say("", f"… and {counted(self.parted - EXPLAINED_MAX, 'run')} more that part: name one to see where")
         if not self.single:
             say("", self._summary(), fold=True)
 
