@@ -24,7 +24,7 @@ from redrive_events import Content
 from redrive_replays import doors
 from redrive_replays.outside import OF_MACHINE, Outside, asked, heard, named, printed
 
-_ENVIRONMENTS: Final = (os.environ, os.environb)
+_ENVIRONMENTS: Final = (os.environ, getattr(os, "environb", os.environ))
 _ENVIRONMENT: Final[frozenset[CodeType]] = frozenset(
     getattr(type(os.environ), name).__code__
     for name in ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__")

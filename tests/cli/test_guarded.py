@@ -74,6 +74,7 @@ def desk(verifier, **parts):
 
 clock, hashes, factories, pure = desk(clocked), desk(hashed), desk(handed), desk(innocent)
 judged = desk(innocent, policy=ordered)
+mixed = desk(innocent, prompt=" ".join({"be", "brief", "and", "kind", "to", "all"}))
 """
 
 
@@ -103,6 +104,12 @@ def reaches(redrive: Redrive, agent: str) -> set[tuple[str, str, str, str, int]]
 def test_what_hangs_on_hashes_is_told_by_its_part(redrive: Redrive, agent: str, part: str, position: int) -> None:
     """And by the call that it was asked about, at the input behind which it was asked."""
     assert reaches(redrive, agent) == {(part, "look", "chance", "the order of hashes", position)}
+
+
+@pytest.mark.usefixtures("desks")
+def test_what_no_part_answered_otherwise_is_the_programs(redrive: Redrive) -> None:
+    """Here the prompt is put together from a set while the program is loaded; it surfaces in the first request."""
+    assert reaches(redrive, "mixed") == {("program", "", "chance", "the order of hashes", 3)}
 
 
 @pytest.mark.usefixtures("desks")
