@@ -93,7 +93,6 @@ class Recorded:
     up the run, or its own part. ``envelopes`` are those in which comes what is given.
     """
 
-    lease: Record | None = None
     answers: list[Answered] = field(default_factory=list)
     unasked: deque[Unasked] = field(default_factory=deque)
     served: set[int] = field(default_factory=set)
@@ -212,7 +211,7 @@ class _Reading:
 
     def forked(self, append: Sequence[Record]) -> None:
         """What was answered in front of this is inherited; no more of it happens, and nothing is open."""
-        self.found.lease, self.found.served = None, {one.number for one in self.found.answers}
+        self.found.served = {one.number for one in self.found.answers}
         self.found.untaken = True
         self.found.unasked.clear()
         self.unheard, self.lost = [], {}
@@ -245,17 +244,9 @@ class _Reading:
             self._add(position, asked, key, record, seen, timedelta())
 
     def _signalled(self, first: Record) -> None:
-        event = first.event
-        match event:
-            case RunStarted():
-                pass
-            case LeaseGranted():
-                self.found.lease = self.found.lease or first
-            case _ if type(event) in STRANGERS or isinstance(event, SignalsHeard):
-                since = first.at - self.last
-                self.found.unasked.append(Unasked(self.turn, self.behind, happened(first), since, first.position))
-            case _:
-                pass  # an answer that nothing asked for
+        if type(first.event) in STRANGERS | {SignalsHeard} and not isinstance(first.event, RunStarted):
+            since = first.at - self.last
+            self.found.unasked.append(Unasked(self.turn, self.behind, happened(first), since, first.position))
 
     def _answered(self, position: int, record: Record, said: Input | None) -> None:
         asked = self.course.open[position]
