@@ -241,9 +241,12 @@ def _alone(recorded: Sequence[Reading], replayed: Sequence[Reading]) -> Iterator
 
 
 def chain_of(records: Sequence[Record], position: int) -> tuple[int, ...]:
-    """The positions from an event back to what began it: what it follows from, and what that answers, and so on."""
+    """The positions from an event back to what began it: what it follows from, and what that answers, and so on.
+
+    It ends where records are missing, or one is said to follow from what came no earlier.
+    """
     chain, at = list[int](), position
-    while 0 < at <= len(records):
+    while 0 < at <= len(records) and records[at - 1].position == at and (not chain or at < chain[-1]):
         chain.append(at)
         at = records[at - 1].cause
     return tuple(chain)

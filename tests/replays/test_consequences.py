@@ -23,7 +23,7 @@ from redrive_events import (
     Usage,
     VerdictGiven,
 )
-from redrive_replays import Cause, replay_records
+from redrive_replays import Cause, chain_of, replay_records
 from tests.shop import recorded, seen, shop
 
 INPUTS: tuple[Input, ...] = (
@@ -122,3 +122,12 @@ def test_what_leads_to_a_place_is_told_back_to_the_start() -> None:
     assert [one.event for one in found.chain if one.input][-1] == "lease_granted"
     data = replay_records("run", records, program()).data()["divergences"][0]
     assert data["chain"][0] == {"position": found.input, "event": "model_replied", "input": True}
+
+
+def test_a_chain_that_leads_nowhere_ends() -> None:
+    """An event is said to follow from itself, or stands where another one should: what is known of it is told."""
+    records = recorded(program(), *INPUTS)
+    asked = next(one for one in records if isinstance(one.event, VerdictGiven))
+    astray = [msgspec.structs.replace(one, cause=one.position) if one is asked else one for one in records]
+    assert chain_of(astray, asked.position) == (asked.position,)
+    assert chain_of([one for one in records if one is not asked], asked.position + 1) == ()
