@@ -12,14 +12,14 @@ from msgspec import structs
 
 from redrive_engine import Program, fork
 from redrive_engine.models import reply, use
-from redrive_events import LeaseGranted, Lineage, MemoryLog, RunStarted, Terms, VerdictGiven
+from redrive_events import LeaseGranted, Lineage, MemoryLog, ObservationReceived, RunStarted, Terms, VerdictGiven
 from redrive_projections.history import history
 from redrive_replays import replay_records
-from redrive_replays.backtest import consequences, judged_again
+from redrive_replays.backtest import Transition, consequences, judged_again
 from redrive_replays.difference import is_explaining
 from tests.engine.test_forking import driven, ends_of
 from tests.random_runs import AuditedLog, random_fork, random_run, tapes
-from tests.replays.test_backtest import ALLOW, PAYS, fact_policies, program, rules, terms
+from tests.replays.test_backtest import ALLOW, NOT_TWICE, PAYS, UNDOES, fact_policies, program, rules, terms
 from tests.shop import recorded, seen
 
 
@@ -107,6 +107,24 @@ def test_a_fork_of_a_child_knows_what_its_parent_knew() -> None:
     with history(log) as notebook:
         found = judged_again(notebook, {"new": denies}, lambda _: old, "run_id = 'fork'")["new"]
     assert (found.first["fork"].rule_after, found.verdicts) == ("paid", 1)
+
+
+def test_what_the_engine_undoes_in_a_fork_stays_undone() -> None:
+    """That call neither the fork nor the run above it had wanted."""
+    old, log = program(UNDOES, ALLOW), MemoryLog()
+    bought = recorded(old, reply("", use("price_of", item="tea")), seen(1, {"item": "tea", "cents": 5}))
+    log.append("run", bought, expected=0)
+    fork(log, "run", bought[-1].position, at=bought[-1].at, new_id="fork")
+    paid = reply("", use("pay", item="tea", cents=5)), seen(2, {"item": "tea", "cents": 5})
+    closed = ObservationReceived(call=3, status="error", content="Closed.", error="failed")
+    driven(
+        log, old, LeaseGranted(worker="w2", epoch=2), *paid, reply("", use("count", item="tea")), closed, run_id="fork"
+    )
+    with history(log) as notebook:
+        found = judged_again(notebook, {"new": rules(NOT_TWICE)}, lambda _: old)["new"]
+    assert (found.runs, found.unjudged, found.first) == (["run", "fork"], {}, {})
+    assert found.transitions[Transition("pay", "allow", "allow", "compensation")] == 1
+    assert found.verdicts == 4
 
 
 def test_a_fork_of_what_cannot_be_read_is_not_judged() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from redrive_engine.policy import COMPENSATION
 from redrive_events import Json
 from redrive_projections.history import Notebook
 from redrive_replays.backtest.inheriting import Inherited, inherited_by
@@ -22,11 +23,13 @@ SELECT run, run_id, coalesce(agent, ''), coalesce(rules, 0), source_format IS NO
 FROM runs LEFT JOIN unread USING (run)
 WHERE run IN ({wanted}) ORDER BY run
 """
-VERDICTS: Final = """
-SELECT v.run, v.call, v.position, v.step, epoch_us(v.judged_at), v.tool, v.verdict, v.rule,
+# No reply had wanted the call by which the engine undoes another one: its tool stands where it is made, which is later.
+VERDICTS: Final = f"""
+SELECT v.run, v.call, v.position, v.step, epoch_us(v.judged_at),
+       CASE v.rule WHEN '{COMPENSATION}' THEN coalesce(s.tool, '') ELSE v.tool END, v.verdict, v.rule,
        s.arguments, v.arguments, coalesce(v.text, '')
 FROM verdicts v LEFT JOIN steps s ON s.run = v.run AND s.call = v.call
-WHERE v.run IN ({wanted}) ORDER BY v.run, v.position
+WHERE v.run IN ({{wanted}}) ORDER BY v.run, v.position
 """
 FACTS: Final = """
 SELECT run, position, key, value FROM facts WHERE run IN ({wanted}) ORDER BY run, position
