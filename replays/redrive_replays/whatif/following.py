@@ -83,14 +83,14 @@ class Following:
             return False
         if kind in ANSWERS and first.cause not in requests:
             return False  # nothing asked for it
-        if first is self.begins.first:
-            return True  # what was open in front of a fork is not its own
+        if not self.taken:
+            return True  # nobody waits yet, neither for an answer nor with a limit
         return self._is_in_time(first) and not any(self._is_changed(at, requests[at], first) for at in requests)
 
     def _is_in_time(self, first: Record) -> bool:
         """Whether no limit of time passes before this that another contract may have set, and none is lifted."""
         program, event = self.branch.program, first.event
-        if not self.taken or self._parts.get("contract") == program.digests.get("contract"):
+        if self._parts.get("contract") == program.digests.get("contract"):
             return True
         waiting = waiting_of(self.branch.state, program.terms.budget)
         if isinstance(event, DeadlinePassed):
