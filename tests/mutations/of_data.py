@@ -113,8 +113,8 @@ ENVELOPE: Final[tuple[Guarantee, ...]] = (
     without(
         _EXECUTION,
         "the trust of an observation is what its tool declares",
-        "trust=declared.trust,",
-        'trust="trusted",',
+        "tenant=seen.tenant,\n        trust=declared.trust,",
+        'tenant=seen.tenant,\n        trust="trusted",',
         "examples/order_status/test_controls.py::test_what_is_known_of_the_order",
     ),
 )

@@ -243,8 +243,8 @@ APPROVALS: Final[tuple[Guarantee, ...]] = (
     without(
         f"{_LOOP}/calling.py",
         "nothing that a rule asks about starts before the answer",
-        'asks = verdict.verdict == "ask"',
-        "asks = False",
+        'asking = {one.call for one in verdicts if one.verdict == "ask"}',
+        "asking = set()",
         f"{_LIVE}::test_nothing_starts_before_the_approval_and_then_at_once",
         f"{_ATTACKS}::test_nobody_is_approved_by_data",
     ),
