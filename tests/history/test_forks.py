@@ -51,7 +51,7 @@ def as_written(log: EventLog) -> Iterator[list[Record]]:
     return appends(record for _, record in log.read_all())
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=7)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=12)
 @given(st.data(), programs | driven_programs, st.integers(0, 3))
 def test_a_fork_is_told_by_its_own_records(data: st.DataObject, program: Program, tail_max: int) -> None:
     """What is kept in files equals what is made anew, also with a parent in an earlier one; nothing counts twice."""

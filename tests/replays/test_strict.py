@@ -361,7 +361,7 @@ def retyped(data: Any) -> Any:
     return -data if isinstance(data, float) and data == 0 else data
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.data(), tapes, programs | driven_programs)
 def test_no_field_of_what_follows_can_be_another(data: st.DataObject, tape: bytes, program: Program) -> None:
     """Each is compared, to the type of a number: what is spoilt is found there, before anything else, and by name."""

@@ -86,7 +86,7 @@ def test_a_recording_that_waits_for_the_model_is_the_same_as_far_as_it_goes(name
 
 # A tool answers in the instant in which a person has said nothing in time, and both stand in one append.
 @example(b"\0\0\0\0\2", shop(Terms(budget=Limits(steps=9), approval_ms=3), policy=Asking(("count", "price_of", "pay"))))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=120) | tapes, programs | driven_programs | doubtful_programs)
 def test_whatever_happened_happens_again_where_nothing_is_changed(tape: bytes, program: Program) -> None:
     """To the byte: doubts, refusals, people, deadlines and lost workers included, whenever a signal was heard."""

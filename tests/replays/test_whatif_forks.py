@@ -120,7 +120,7 @@ def gone_on(log: MemoryLog, program: Program, world: Warehouse) -> list[Record]:
     return list(here.read("fork"))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases, st.integers(0, 6))
 def test_what_is_served_is_what_would_have_been(case: Case, place: int) -> None:
     """The fork is really lived on under the change, in the world as it was there: no event and no moment differs."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import re2  # type: ignore[import-untyped]
 
-from redrive_engine.masking.library import unspoken
+from redrive_engine.masking.unspoken import unspoken
 
 # Of the library these are left out: random-looking text is every id and digest, an address on the Internet is no
 # credential, and for the others there is more below than their beginnings or one value a line.
