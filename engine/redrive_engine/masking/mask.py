@@ -16,8 +16,8 @@ import re2  # type: ignore[import-untyped]
 
 from redrive_engine.masking.classes import CLASSES, Kind, without_blanks
 from redrive_engine.masking.credentials import credentials
-from redrive_engine.masking.unspoken import unspoken
 from redrive_engine.masking.placeholder import placeholders
+from redrive_engine.masking.unspoken import unspoken
 from redrive_engine.masking.vault import MemoryVault, OverVault, Vault
 from redrive_events import BadInput, canonical
 
