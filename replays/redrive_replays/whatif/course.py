@@ -121,11 +121,11 @@ class Course:
         return tuple(self._writes[len(asked.writes) :])
 
     def _called(self, event: ToolCalled, at: datetime) -> None:
-        target = Target(event.tool, event.digest)
-        self.calls[event.call] = target
-        if event.effect in _ACTING:
-            for other in self.open.values():
-                other.beside.append(Beside(target, at - other.at, event.timeout_ms or 0))
+        if event.effect not in _ACTING:
+            return
+        self.calls[event.call] = target = Target(event.tool, event.digest)
+        for other in self.open.values():
+            other.beside.append(Beside(target, at - other.at, event.timeout_ms or 0))
 
     def _under_way(self, but: int, at: datetime) -> list[Beside]:
         """The writes that are under way beside this call."""

@@ -32,7 +32,8 @@ from redrive_replays.whatif.course import Open
 from redrive_replays.whatif.following import Following
 from redrive_replays.whatif.live import LIVES, Asking, Live, asking
 from redrive_replays.whatif.nearby import ASSUMED, assumable, given_to, is_of_another, may_finish, number_of, unused
-from redrive_replays.whatif.recorded import Answered, Recorded, Unasked, as_of_call, later, recorded_in
+from redrive_replays.whatif.reading import recorded_in
+from redrive_replays.whatif.recorded import Answered, Recorded, Unasked, as_of_call, later
 
 # When an answer comes of which the recording says that it did not come in time.
 FAR = datetime.max.replace(tzinfo=UTC)
@@ -119,6 +120,7 @@ class _Drive(Following):
         """One input further: a signal in its turn, the answer that comes first, or a limit of time before it."""
         state, signals = self.branch.state, self.branch.recorded.unasked
         assert state.now is not None
+        self._in_time()
         if signals and (signals[0].turn, signals[0].behind) <= (self.turn, self.behind):
             self._heard(signals.popleft())
         elif state.unheard and not self._answered_before_heard():
@@ -130,6 +132,7 @@ class _Drive(Following):
                 return
             if waiting.deadline is not None and waiting.deadline <= served.at and not self._is_late(served.position):
                 self._append(Happened(DeadlinePassed(which=waiting.limit), waiting.deadline), "recomputed")
+                self.behind += 1
                 return
             self.matched.pop(served.position, None)
             self.came.pop(served.position, None)
@@ -137,6 +140,14 @@ class _Drive(Following):
             self.behind += 1
             self.noted = self.branch.recorded.heard.get(served.order, self.noted)
             self.said_last |= served.order in self.branch.recorded.unheard
+
+    def _in_time(self) -> None:
+        """A worker is there, and in time, also where none was in the recording: what follows rests on that."""
+        lapses = self.branch.recorded.lapses
+        while lapses and (lapses[0].turn, lapses[0].behind) <= (self.turn, self.behind):
+            turn, _, worker, position = lapses.popleft()
+            here = "is not lost" if worker == "lost" else "is in time"
+            self._note(turn, f"the worker that was {worker} at {position} {here} here")
 
     def _noted(self, at: datetime) -> None:
         """Somebody takes note of what was said, unless nobody did where the recording ends."""
@@ -147,8 +158,11 @@ class _Drive(Following):
 
     def _answered_before_heard(self) -> bool:
         """Whether in the recording an answer came before anybody took note of the signal, or did so itself."""
-        known = (self.branch.recorded.peek(one.key(self.course.calls), one) for one in self.course.open.values())
-        return any(one.position <= self.noted for one in [*known, *self.matched.values()] if one is not None)
+        requests = self.branch.state.requests.items()
+        known = (self.branch.recorded.peek(self.course.key(at), self.course.open[at]) for at, _ in requests)
+        said = (self._given(at, request) for at, request in requests)
+        found = [one for one in (*known, *said, *self.matched.values()) if one is not None]
+        return any(0 < one.position <= self.noted for one in found)
 
     def _heard(self, signal: Unasked) -> None:
         """A signal keeps its turn; that an idle worker took note of it is said again only where there is one."""
@@ -279,7 +293,7 @@ class _Drive(Following):
         for position in positions:
             request = state.requests[position]
             if position not in self.asked_live:
-                self._note(position, LIVES[type(request)].format(request=request))
+                self._note(self.course.open[position].turn, LIVES[type(request)].format(request=request))
             self.asked_live.add(position)
             self.called_live |= {request.call} if isinstance(request, ToolCalled) else set()
         waiting = waiting_of(state, self.branch.program.terms.budget)
@@ -359,8 +373,8 @@ class _Drive(Following):
     def _assume(self, position: int, what: str) -> None:
         if position not in self.assumed:
             self.assumed.add(position)
-            self._note(position, what)
+            self._note(self.course.open[position].turn, what)
 
-    def _note(self, position: int, what: str) -> None:
+    def _note(self, turn: int, what: str) -> None:
         """An assumption by its turn: all that follows rests on it."""
-        self.branch.assumptions.append(f"turn {self.course.open[position].turn + 1}: {what}")
+        self.branch.assumptions.append(f"turn {turn + 1}: {what}")

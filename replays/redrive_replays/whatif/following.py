@@ -34,7 +34,8 @@ from redrive_replays.whatif.course import course_of
 from redrive_replays.whatif.flips import alike
 from redrive_replays.whatif.live import Asking
 from redrive_replays.whatif.nearby import given_to
-from redrive_replays.whatif.recorded import Recorded, happened
+from redrive_replays.whatif.reading import happened
+from redrive_replays.whatif.recorded import Recorded
 
 
 class Following:
@@ -132,14 +133,14 @@ class Following:
     def _pass(self, first: Record) -> None:
         """What was recorded up to this happens no more."""
         recorded, position = self.branch.recorded, first.position
-        answers, answered = recorded.answers, False
+        answers = recorded.answers
         while self._passed < len(answers) and answers[self._passed].position <= position:
-            one = recorded.mark(answers[self._passed])
-            answered |= one.position == position and one.answer is not None
+            recorded.mark(answers[self._passed])
             self._passed += 1
-        while recorded.unasked and recorded.unasked[0].position <= position:
-            recorded.unasked.popleft()
-        self.behind += answered
+        for passed in (recorded.unasked, recorded.lapses):
+            while passed and passed[0].position <= position:
+                passed.popleft()
+        self.behind = recorded.behind[position]
         self.taken |= type(first.event) not in STRANGERS
         if type(first.event) in STRANGERS and first is not self.begins.first:
             self.noted = recorded.heard.get(position, 0)

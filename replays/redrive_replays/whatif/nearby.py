@@ -63,7 +63,7 @@ def _is_call(one: Answered, request: ToolCalled) -> bool:
 def given_to(recorded: Recorded, request: Request, asked: Open, key: Key, changes: Changes) -> Answered | None:
     """What was given for the call or the step of this number, in the place of the recorded answer if that is the same.
 
-    It takes as long as that did.
+    It takes as long as that did, and is let in where that was.
     """
     said: Input | None = None
     if isinstance(request, ToolCalled) and (seen := changes.observations.get(request.call)) is not None:
@@ -77,7 +77,9 @@ def given_to(recorded: Recorded, request: Request, asked: Open, key: Key, change
     if same is None:
         return found
     answer = same.answer if same.given else said
-    return dataclasses.replace(found, answer=answer, took=same.took, position=same.position, number=same.number)
+    return dataclasses.replace(
+        found, answer=answer, took=same.took, position=same.position, number=same.number, overdue=same.overdue
+    )
 
 
 def is_of_another(recorded: Recorded, given: Answered) -> bool:
