@@ -26,7 +26,7 @@ from redrive_events import (
     kind_of,
 )
 from redrive_projections import RunState, evolve, follow, is_answer, opening
-from redrive_replays.causes import Cause, cause_of, changes_of, is_of_use
+from redrive_replays.causes import Cause, cause_of, changes_of, is_of_use, with_model
 from redrive_replays.consequences import apart
 from redrive_replays.difference import Difference, differences, is_explaining, is_worded_otherwise, same
 from redrive_replays.guarded import Guard
@@ -152,7 +152,7 @@ class _Replay:
         if rest := append[len(batch) :]:
             self._parts(first, rest[0], "does not follow", None)
         elif (further := next(follows, None)) is not None:
-            changed = changes_of(self._changed(), rules=state.started.rules if state.started else RULES)
+            changed = changes_of(self._named(), rules=state.started.rules if state.started else RULES)
             cause = cause_of(None, further, (), after=first, state=state, changed=changed)
             place, why = first.position + len(batch), "follows, but was not recorded"
             self.found.append(Divergence(place, first.position, why, None, further, cause=cause))
@@ -182,7 +182,7 @@ class _Replay:
         if self.found and is_of_use(found) and is_of_use(self.found[-1].differences):
             cause = self.found[-1].cause  # what was used up by then still is, and to look for why is dear
         else:
-            changed = changes_of(self._changed(), rules=self.state.started.rules if self.state.started else RULES)
+            changed = changes_of(self._named(), rules=self.state.started.rules if self.state.started else RULES)
             cause = cause_of(record.event, replayed, found, after=first, state=self.state, changed=changed)
         place = Divergence(record.position, first.position, why, record.event, replayed, tuple(found), cause)
         self.found.append(place)
@@ -195,6 +195,11 @@ class _Replay:
     def _changed(self) -> tuple[str, ...]:
         return changed_parts(self.state.parts, self.program.digests)
 
+    def _named(self) -> tuple[str, ...]:
+        """What has changed as it is told: another model by its own name."""
+        started = self.state.started
+        return with_model(self._changed(), started.contract, self.program.terms) if started else self._changed()
+
     def report(self, run_id: str) -> Report:
         """What was found in all."""
         state = self.state
@@ -205,7 +210,7 @@ class _Replay:
             outcome=self._outcome(),
             records=self.count,
             divergences=tuple(self.found),
-            changed_parts=self._changed(),
+            changed_parts=self._named(),
             explained_otherwise=self.explained_otherwise,
             open=tuple((place, kind_of(one)) for place, one in state.requests.items()),
             reason=self.torn,

@@ -264,6 +264,20 @@ def test_another_policy_diverges_at_the_verdict() -> None:
 
 
 @pytest.mark.parametrize(
+    ("terms", "parts"),
+    [
+        pytest.param({"model": "bigger"}, ("model",), id="nothing else"),
+        pytest.param({"model": "bigger", "dialogue": True}, ("contract", "model"), id="other terms too"),
+    ],
+)
+def test_another_model_is_told_by_its_name(terms: dict[str, Any], parts: tuple[str, ...]) -> None:
+    """It stands in the contract, which has changed only where something else of it has."""
+    report = replay_records("run", RUN, replace(PROGRAM, terms=changed(TERMS, **terms)))
+    assert report.changed_parts == parts
+    assert (type(report.divergences[0].recorded), report.divergences[0].cause) == (ModelAsked, "model")
+
+
+@pytest.mark.parametrize(
     ("text", "worded"),
     [
         pytest.param(POLICY.replace("# what", "# all that"), 0, id="a comment"),
