@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from redrive_engine import Program
 from redrive_engine.models import reply, use
@@ -15,9 +16,11 @@ from redrive_events import (
     ApprovalGiven,
     DeadlinePassed,
     EffectReconciled,
+    Event,
     LeaseGranted,
     ObservationReceived,
     OutcomeStated,
+    PersonAsked,
     Record,
     SignalsHeard,
     Terms,
@@ -44,6 +47,11 @@ def behaviour(records: Sequence[Record]) -> list[Record]:
     return [one for one in records if type(one.event) not in DRIVERS | {ApprovalGiven, OutcomeStated}]
 
 
+def timeless(event: Event) -> Event:
+    """An event but for until when somebody waits: a worker is some milliseconds late for what has an end in time."""
+    return replace(event, expires=None) if isinstance(event, ApprovalAsked | PersonAsked) else event
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.data(), tapes, programs | driven_programs | doubtful_programs)
 def test_what_is_given_as_it_was_recorded_leads_to_nothing_else(
@@ -61,7 +69,7 @@ def test_what_is_given_as_it_was_recorded_leads_to_nothing_else(
     sure = behaviour([one.record for one in branch.records if not one.assumptions])
     theirs = behaviour(records)
     for ours, other in zip(sure, theirs, strict=False):
-        assert alike(other.event, ours.event), (other, ours)
+        assert alike(timeless(other.event), timeless(ours.event)), (other, ours)
     assert branch.edge or branch.unheard or branch.assumptions or len(sure) == len(theirs)
 
 
