@@ -94,6 +94,17 @@ def test_a_worker_that_was_lost_is_not_lost_behind_a_change() -> None:
     assert all(one.assumptions == (1,) for one in branch.records[called.record.position :])
 
 
+def test_what_was_found_out_of_a_lost_workers_write_came_no_sooner_than_that() -> None:
+    """The read beside it was answered before: that rests on nothing, and stands in front."""
+    program = shop(Terms())
+    paid = EffectReconciled(call=3, outcome="landed", content='{"cents":5,"item":"tea"}', media_type="application/json")
+    both = reply("", use("count", item="tea"), PAY)
+    lease = LeaseGranted(worker="w2", epoch=2)
+    records = recorded(program, reply("", LOOK), seen(1, ITEM), both, seen(2, 3), lease, paid, reply("Bought."))
+    observed = [one for one in again(records, program).records if isinstance(one.record.event, ObservationReceived)]
+    assert [(one.record.event, one.assumptions) for one in observed[1:]] == [(seen(2, 3), ()), (seen(3, ITEM), (1,))]
+
+
 def test_a_worker_that_came_late_to_a_limit_is_in_time_behind_a_change() -> None:
     """Nobody waits an hour for a minute to be over."""
     program = shop(Terms(approval_ms=60_000), policy=Asking(("pay",)))

@@ -136,15 +136,19 @@ class _Drive(Following):
                 return
             self.matched.pop(served.position, None)
             self.came.pop(served.position, None)
+            self._in_time(served.order)
             self._append(served.happened, served.label)
             self.behind += 1
             self.noted = self.branch.recorded.heard.get(served.order, self.noted)
             self.said_last |= served.order in self.branch.recorded.unheard
 
-    def _in_time(self) -> None:
-        """A worker is there, and in time, also where none was in the recording: what follows rests on that."""
+    def _in_time(self, order: int = 0) -> None:
+        """A worker is there, and in time, also where none was in the recording: what follows rests on that.
+
+        So does what was recorded behind it, at ``order``.
+        """
         lapses = self.branch.recorded.lapses
-        while lapses and (lapses[0].turn, lapses[0].behind) <= (self.turn, self.behind):
+        while lapses and ((lapses[0].turn, lapses[0].behind) <= (self.turn, self.behind) or lapses[0].position < order):
             turn, _, worker, position = lapses.popleft()
             here = "is not lost" if worker == "lost" else "is in time"
             self._note(turn, f"the worker that was {worker} at {position} {here} here")

@@ -69,7 +69,7 @@ class _Reading:
         self.passed = False
         self.overdue: Literal["", "late", "ending"] = ""
         self.unheard: list[int] = []
-        self.lost: dict[int, tuple[int, Open, Key]] = {}
+        self.lost: dict[int, tuple[int, Open, Key, timedelta]] = {}
         self.gaps: dict[int, timedelta] = defaultdict(timedelta)
 
     def take(self, append: Sequence[Record]) -> None:
@@ -155,10 +155,10 @@ class _Reading:
             self.gaps[position] += first.at - self.last
             request = asked.request
             if position not in self.state.requests and isinstance(request, ToolCalled):
-                self.lost[request.call] = position, asked, self.course.key(position)
+                self.lost[request.call] = position, asked, self.course.key(position), self.last - asked.at
 
     def _found_out(self, record: Record) -> None:
-        """What became of a call of a lost worker is what a worker that was not lost would have seen."""
+        """What became of a call of a lost worker is what one that was not lost would have seen, no sooner than that."""
         event = record.event
         if isinstance(event, EffectReconciled) and event.outcome == "landed":
             content, kind = event.content, event.media_type
@@ -168,8 +168,8 @@ class _Reading:
         else:
             return
         if event.call in self.lost:
-            position, asked, key = self.lost.pop(event.call)
-            self._add(position, asked, key, record, seen, timedelta())
+            position, asked, key, took = self.lost.pop(event.call)
+            self._add(position, asked, key, record, seen, took)
 
     def _signalled(self, first: Record) -> None:
         if type(first.event) in STRANGERS | {SignalsHeard} and not isinstance(first.event, RunStarted):
